@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "cli/diff_condition.h"
 #include "cli/options/filter_opts.h"
@@ -66,8 +65,8 @@ static const struct argp_option options[] = {
 	{ "rows", 'n', "ROWS", 0,
 	  "Print at most so many functions, 0 = all (default: 20; all with --json)", 0 },
 	{ "by", OPTION_BY, "WHAT", 0,
-	  "Compare: function (default), line, module, file, thread, process, cgroup, container, "
-	  "user, kind; threads and processes by their names",
+	  "Compare: function (default), line, module, file, thread, process, rank, cgroup, "
+	  "container, user, kind; threads and processes by their names",
 	  0 },
 	{ "without-modules", OPTION_WITHOUT_MODULES, NULL, 0,
 	  "Take functions of the same name for one, whatever program or library they are in", 0 },

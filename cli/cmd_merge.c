@@ -16,6 +16,7 @@
 #include "cli/options/parse_args.h"
 #include "core/base/alloc.h"
 #include "core/base/buffer.h"
+#include "core/base/number_map.h"
 #include "core/profile/facts.h"
 #include "core/base/log.h"
 #include "core/profile/profile.h"
@@ -28,6 +29,9 @@
 enum { OPTION_ORIGIN = 0x100 };
 
 enum origin { ORIGIN_NONE, ORIGIN_FILE, ORIGIN_HOST, ORIGIN_COMMAND };
+
+#define SAME_CLOCK_NS 1000000000ll /* by which a clock of one boot may be set meanwhile */
+#define FIRST_OTHER_PID (1u << 22) /* what Linux gives is below */
 
 struct merge_opts {
 	char **inputs;
@@ -129,8 +133,8 @@ static void merge_stats(struct profile_stats *to, const struct profile_stats *fr
 
 /*
  * Clocks of different hosts, and of one host before and after a boot, are unrelated. Times
- * therefore become ns since the first recording began, by the time of day. Returns what is added to
- * the times of `from`.
+ * therefore become ns since the first recording began, by the time of day; but those of one boot
+ * are comparable as they are. Returns what is added to the times of `from`.
  */
 static int64_t merge_times(struct profile *to, const struct profile *from, bool first)
 {
@@ -147,6 +151,9 @@ static int64_t merge_times(struct profile *to, const struct profile *from, bool 
 	shift = (int64_t)(m->start_ns - f->start_ns);
 	if (m->start_realtime_ns && f->start_realtime_ns)
 		shift += (int64_t)(f->start_realtime_ns - m->start_realtime_ns);
+	if (shift < SAME_CLOCK_NS && shift > -SAME_CLOCK_NS &&
+	    !strcmp(profile_str(to, m->hostname), profile_str(from, f->hostname)))
+		shift = 0;
 	if (f->end_ns + (uint64_t)shift > m->end_ns)
 		m->end_ns = f->end_ns + (uint64_t)shift;
 	return shift;
@@ -171,6 +178,13 @@ static void merge_meta(struct profile *to, const struct profile *from, bool firs
 	merge_stats(&to->stats, &from->stats);
 }
 
+/* What is known of the processes of all profiles so far. */
+struct merging {
+	struct process_rows *processes;
+	struct number_map pids_used; /* the keys */
+	uint32_t nr_other_pids;
+};
+
 static const char *origin_of(const struct merge_opts *o, const struct profile *p, const char *path)
 {
 	const char *name = path;
@@ -184,22 +198,40 @@ static const char *origin_of(const struct merge_opts *o, const struct profile *p
 	return *name ? name : path;
 }
 
-static bool has_gpu_facts(const struct profile *p)
+/*
+ * Processes whose facts would replace those of a process in an earlier profile get a number of
+ * their own. So do ranks that run in containers, where all have the same one.
+ */
+static void number_processes(struct merging *m, const struct profile *p, struct number_map *pids)
 {
-	for (int kind = 1; kind < FACT_DERIVED_RULES; kind++) {
+	bool is_new;
+
+	for (int kind = 0; kind < NR_FACT_KINDS; kind++) {
+		const struct fact_info *info = fact_info((uint64_t)kind);
+		const uint64_t *rows;
 		size_t nr;
 
-		facts_rows(p, (enum fact_kind)kind, &nr);
-		if (nr)
-			return true;
+		if (!info || info->fields[0] != FIELD_PID || kind == FACT_PROCESS ||
+		    kind == FACT_THREAD_TIME)
+			continue;
+		rows = facts_rows(p, (enum fact_kind)kind, &nr);
+		for (size_t i = 0; i < nr; i++, rows += info->nr_fields) {
+			number_map_at(&m->pids_used, rows[0], &is_new);
+			if (is_new && *number_map_at(pids, rows[0], &is_new) == 0)
+				*number_map_at(pids, rows[0], &is_new) = (uint32_t)rows[0];
+			else if (*number_map_at(pids, rows[0], &is_new) == 0)
+				*number_map_at(pids, rows[0], &is_new) =
+					FIRST_OTHER_PID + m->nr_other_pids++;
+		}
 	}
-	return false;
+	for (size_t i = 0; i < p->nr_threads; i++)
+		number_map_at(&m->pids_used, p->threads[i].pid, &is_new);
 }
 
 static void add_processes(const char *path, struct process_rows *processes,
-			  const struct profile *from, struct profile *to)
+			  const struct profile *from, struct profile *to, struct number_map *pids)
 {
-	size_t nr = process_rows_add(processes, from, to);
+	size_t nr = process_rows_add(processes, from, to, pids);
 
 	if (nr)
 		log_warning("'%s': %zu of its processes ha%s the number of another process: what "
@@ -207,10 +239,11 @@ static void add_processes(const char *path, struct process_rows *processes,
 			    path, nr, nr == 1 ? "s" : "ve");
 }
 
-static int add_input(const struct merge_opts *o, struct process_rows *processes, struct profile *to,
+static int add_input(const struct merge_opts *o, struct merging *m, struct profile *to,
 		     uint32_t number)
 {
-	struct profile_copy_opts copy = { .vocabulary = to, .number = number };
+	struct number_map pids = { 0 };
+	struct profile_copy_opts copy = { .vocabulary = to, .number = number, .pids = &pids };
 	const char *path = o->inputs[number];
 	struct profile *p;
 	int err = profile_load(path, NULL, &p);
@@ -221,13 +254,11 @@ static int add_input(const struct merge_opts *o, struct process_rows *processes,
 	copy.origin = origin_of(o, p, path);
 	copy.time_shift_ns = merge_times(to, p, !number);
 	merge_meta(to, p, !number);
+	number_processes(m, p, &pids);
 	profile_copy(p, &copy);
-	add_processes(path, processes, p, to);
-	if (has_gpu_facts(p))
-		log_warning(
-			"'%s': its tables of GPU work and ranges are left out, its samples are not",
-			path);
+	add_processes(path, m->processes, p, to, &pids);
 	profile_sink_free(copy.sink);
+	number_map_fini(&pids);
 	profile_free(p);
 	return 0;
 }
@@ -246,6 +277,7 @@ static void keep_times_positive(struct profile *p)
 	for (size_t i = 0; i < p->nr_samples; i++)
 		if (p->samples[i].time_ns)
 			p->samples[i].time_ns += shift;
+	facts_shift_times(p, shift);
 	p->meta.end_ns += shift;
 	p->meta.start_realtime_ns -= p->meta.start_realtime_ns > shift ? shift : 0;
 }
@@ -316,20 +348,21 @@ static int write_merged(const struct merge_opts *o, struct profile *p,
 static int merge_main(int argc, char **argv)
 {
 	struct merge_opts o = { 0 };
-	struct process_rows *processes = process_rows_new();
+	struct merging m = { .processes = process_rows_new() };
 	struct profile *p = profile_new();
 	int err = 0;
 
 	parse_args(&argp, argc, argv, &o);
 	for (uint32_t i = 0; i < o.nr_inputs && !err; i++)
-		err = add_input(&o, processes, p, i);
+		err = add_input(&o, &m, p, i);
 	if (!err) {
 		keep_times_positive(p);
 		if (p->nr_samples)
 			qsort(p->samples, p->nr_samples, sizeof(*p->samples), compare_times);
-		err = write_merged(&o, p, processes);
+		err = write_merged(&o, p, m.processes);
 	}
-	process_rows_free(processes);
+	process_rows_free(m.processes);
+	number_map_fini(&m.pids_used);
 	profile_free(p);
 	free(o.inputs);
 	return err ? 1 : 0;

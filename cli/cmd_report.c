@@ -76,6 +76,11 @@ static const struct argp_option options[] = {
 	  "NVTX ranges, as Markdown: repeats, time on host, CPU and GPU, memory", 2 },
 	{ "calls", OPTION_TABLE + REPORT_CALLS, NULL, 0,
 	  "How often functions were called, as sprof record --calls counted", 2 },
+	{ "locks", OPTION_TABLE + REPORT_LOCKS, NULL, 0,
+	  "Which threads waited for which locks, and which held them; of waits that were recorded",
+	  2 },
+	{ "syscalls", OPTION_TABLE + REPORT_SYSCALLS, NULL, 0,
+	  "System calls: number, time and errors, as sprof record --syscalls counted", 2 },
 	{ "op", OPTION_TABLE + REPORT_OPERATORS, NULL, 0,
 	  "Operators of PyTorch: NVTX ranges named after them, or else native frames", 2 },
 	{ "skip", OPTION_SKIP, "N", 0, "With --ranges: leave out the first N repeats of each range",
@@ -168,6 +173,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPTION_TABLE + REPORT_MEMCPY:
 	case OPTION_TABLE + REPORT_RANGES:
 	case OPTION_TABLE + REPORT_CALLS:
+	case OPTION_TABLE + REPORT_LOCKS:
+	case OPTION_TABLE + REPORT_SYSCALLS:
 	case OPTION_TABLE + REPORT_OPERATORS:
 		set_table(o, (enum report_table)(key - OPTION_TABLE), state);
 		return 0;

@@ -35,6 +35,7 @@ extern const struct command cmd_export;
 extern const struct command cmd_flame;
 extern const struct command cmd_fold;
 extern const struct command cmd_imports;
+extern const struct command cmd_ranks;
 extern const struct command cmd_info;
 extern const struct command cmd_lines;
 extern const struct command cmd_merge;

@@ -83,3 +83,34 @@ void activities_take(struct activities *a, const union gpu_any_record *record,
 		add_call(a->names, call, &row);
 	a->names->sink->fact(a->names->sink, FACT_GPU_ACTIVITY, &row);
 }
+
+void activities_take_collective(struct activities *a, const union gpu_any_record *record,
+				const struct api_call *call, uint32_t stack)
+{
+	const struct gpu_work *w = &record->work;
+	uint64_t *room = a->names->opts->collective_room;
+	struct fact_collective row = {
+		.pid = (uint64_t)a->names->opts->pid,
+		.thread = PROFILE_NONE,
+		.way = COLLECTIVE_GPU,
+		.device = w->device,
+		.lane = (uint64_t)w->context << 32 | w->stream,
+		.start_ns = w->start_ns,
+		.duration_ns = w->end_ns - w->start_ns,
+		.stack = stack,
+	};
+
+	if (w->end_ns < w->start_ns)
+		return;
+	if (!room || !*room) {
+		a->nr_collectives_left_out++;
+		return;
+	}
+	--*room;
+	row.name = names_kernel(a->names, record->kernel.name);
+	if (call) {
+		row.thread = names_thread(a->names, call->tid);
+		row.call_ahead_ns = row.start_ns - call->start_ns;
+	}
+	a->names->sink->fact(a->names->sink, FACT_COLLECTIVE, &row);
+}

@@ -34,7 +34,7 @@ struct cut {
 	bool any;
 };
 
-static uint32_t sink_stack(struct blame *b, uint32_t region_stack)
+uint32_t blame_stack(struct blame *b, uint32_t region_stack)
 {
 	bool is_new;
 	uint32_t *stack = number_map_at(&b->stacks, region_stack, &is_new);
@@ -93,7 +93,7 @@ static uint64_t add_syncs(struct cut *cut, const struct idle_gap *gap, uint64_t 
 
 		ns = ns < left ? ns : left; /* untrusted: calls of one thread should not overlap */
 		left -= ns;
-		add(cut, IDLE_SYNC, sink_stack(cut->b, e->stack), ns);
+		add(cut, IDLE_SYNC, blame_stack(cut->b, e->stack), ns);
 	}
 	return left;
 }
@@ -123,7 +123,7 @@ static void add_late(struct cut *cut, const struct idle_gap *gap, uint64_t start
 		     e && e->end_ns >= start; e = recent_before(samples, e))
 			nr += e->end_ns < end && !in_sync(cut->b, gap->tid, e->end_ns);
 	if (!nr) {
-		add(cut, IDLE_LATE, sink_stack(cut->b, gap->stack), ns);
+		add(cut, IDLE_LATE, blame_stack(cut->b, gap->stack), ns);
 		return;
 	}
 	each = ns / nr;
@@ -142,18 +142,18 @@ void blame_gap(struct blame *b, const struct idle_gap *gap)
 	uint64_t launch = gap->launch_start_ns, ns = gap->end_ns - gap->start_ns;
 
 	if (!launch) {
-		add(&cut, IDLE_UNKNOWN, sink_stack(b, gap->stack), ns);
+		add(&cut, IDLE_UNKNOWN, blame_stack(b, gap->stack), ns);
 	} else if (launch > gap->start_ns) {
 		/* CPU and GPU clocks agree to some us: a start may seem to be before its launch. */
 		if (launch > gap->end_ns)
 			launch = gap->end_ns;
 		ns = add_syncs(&cut, gap, gap->start_ns, launch);
 		add_late(&cut, gap, gap->start_ns, launch, ns);
-		add(&cut, IDLE_LATENCY, sink_stack(b, gap->stack), gap->end_ns - launch);
+		add(&cut, IDLE_LATENCY, blame_stack(b, gap->stack), gap->end_ns - launch);
 	} else if (gap->launch_end_ns > gap->start_ns) {
-		add(&cut, IDLE_LATENCY, sink_stack(b, gap->stack), ns);
+		add(&cut, IDLE_LATENCY, blame_stack(b, gap->stack), ns);
 	} else {
-		add(&cut, gap->in_graph ? IDLE_GRAPH : IDLE_QUEUED, sink_stack(b, gap->stack), ns);
+		add(&cut, gap->in_graph ? IDLE_GRAPH : IDLE_QUEUED, blame_stack(b, gap->stack), ns);
 	}
 	if (cut.any)
 		b->sums[cut.largest].gaps++;

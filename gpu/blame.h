@@ -59,6 +59,8 @@ struct blame {
 	struct number_map sum_index; /* by stack, device and reason */
 };
 
+/* The sink's stack of a launch, without its ranges; `region_stack` is a stack of the region. */
+uint32_t blame_stack(struct blame *b, uint32_t region_stack);
 void blame_gap(struct blame *b, const struct idle_gap *gap);
 /* Adds the idle time after a device's last work. */
 void blame_end(struct blame *b, uint32_t device, uint64_t ns);

@@ -10,6 +10,7 @@
 #include "core/base/alloc.h"
 #include "core/base/log.h"
 #include "core/profile/source.h"
+#include "core/untrusted/job_rank.h"
 #include "gpu/activities.h"
 #include "gpu/api_calls.h"
 #include "gpu/blame.h"
@@ -51,6 +52,19 @@ struct gpu_collect {
 	bool ended_at_once; /* the target has not written what it had at its end */
 };
 
+/* Told here too, because a process may use a GPU and never be sampled. */
+static void tell_rank(struct sink *sink, pid_t pid)
+{
+	struct job_rank rank;
+
+	if (job_rank_of_process(pid, &rank))
+		sink->fact(sink, FACT_RANK,
+			   &(struct fact_rank){ .pid = (uint64_t)pid,
+						.rank = rank.rank,
+						.local_rank = rank.local_rank,
+						.nr_ranks = rank.nr_ranks });
+}
+
 struct gpu_collect *gpu_collect_new(struct shared_region *region,
 				    const struct gpu_collect_opts *opts, struct sink *sink)
 {
@@ -72,6 +86,7 @@ struct gpu_collect *gpu_collect_new(struct shared_region *region,
 	c->activities.names = &c->names;
 	c->memory.names = &c->names;
 	names_thread(&c->names, 0); /* now, while /proc has the name of the process */
+	tell_rank(sink, opts->pid);
 	return c;
 }
 
@@ -155,6 +170,10 @@ static void place_work(struct gpu_collect *c, const union gpu_any_record *record
 		.class = class_of(c, record),
 	};
 	timeline_add(&c->timeline, w->device, &work);
+	if (work.class == TIMELINE_COMMUNICATION)
+		activities_take_collective(&c->activities, record, call,
+					   w->stack ? blame_stack(&c->blame, w->stack)
+						    : PROFILE_NONE);
 	if (call)
 		runs_take_work(&c->runs, w, call->start_ns);
 	else
@@ -295,6 +314,7 @@ static void write_counters(struct gpu_collect *c)
 		{ "activities in the future", c->nr_in_future },
 		{ COUNTER_RUNS_LEFT_OUT, c->runs.nr_left_out },
 		{ COUNTER_ACTIVITIES_LEFT_OUT, c->activities.nr_left_out },
+		{ COUNTER_COLLECTIVES_LEFT_OUT, c->activities.nr_collectives_left_out },
 	};
 
 	for (size_t i = 0; i < sizeof(counters) / sizeof(*counters); i++)

@@ -32,10 +32,10 @@ struct gpu_collect_opts {
 	uint32_t (*python_frame)(void *context, struct sink *sink, uint64_t word, const void *code,
 				 size_t size);
 	/*
-	 * How many activities and how many runs of ranges may still be kept one by one. Counted
-	 * down; several processes share them. NULL: none is kept.
+	 * How many activities, runs of ranges and collective operations may still be kept one by
+	 * one. Counted down; several processes share them. NULL: none is kept.
 	 */
-	uint64_t *activity_room, *run_room;
+	uint64_t *activity_room, *run_room, *collective_room;
 	/* Returns a kernel's readable name, to be freed, or NULL to keep the name. May be NULL. */
 	char *(*demangle)(const char *name);
 };

@@ -47,6 +47,7 @@ const char *gpu_counter_name(uint32_t counter)
 		[GPU_COUNT_OUTSIDE] = "activities outside the capture range",
 		[GPU_COUNT_RUNNING] = COUNTER_STILL_RUNNING,
 		[GPU_COUNT_NOT_BEGUN] = "activities not begun at the end",
+		[GPU_COUNT_NODES_LEFT_OUT] = "nodes of graphs without room",
 	};
 
 	return counter < sizeof(names) / sizeof(*names) ? names[counter] : NULL;

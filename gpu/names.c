@@ -127,11 +127,17 @@ static uint32_t python_frame(struct names *n, uint64_t word)
 	return n->opts->python_frame(n->opts->context, n->sink, word, n->text.data, n->text.size);
 }
 
+#define CAPTURE "[captured in a graph by]"
+
 uint32_t names_code_frame(struct names *n, uint64_t frame)
 {
 	bool is_new, is_python = frame & FRAME_PYTHON;
 	uint32_t *id = number_map_at(&n->frames, frame, &is_new);
 
+	if (is_new && frame == GPU_FRAME_CAPTURE)
+		*id = names_range_frame(n, n->sink->string(n->sink, CAPTURE, strlen(CAPTURE)));
+	if (frame == GPU_FRAME_CAPTURE)
+		return *id;
 	/* An unmapped address is tried again: the mappings may have been read since. */
 	if ((is_new || *id == GPU_UNKNOWN_FRAME) && is_python)
 		*id = python_frame(n, frame);

@@ -38,6 +38,7 @@
 #define REFRESH_NS (500ull * 1000 * 1000)
 #define STOP_MS 1000
 #define MAX_RUNS (1u << 20) /* ranges in one recording; further ones are only added to the sums */
+#define MAX_COLLECTIVES (1u << 20)
 
 struct target {
 	struct gpu_peer peer;
@@ -52,9 +53,10 @@ struct target {
 
 struct record_gpu {
 	struct record_gpu_opts opts;
-	pid_t launched;			  /* the program that sprof started, 0 = none */
-	uint64_t begin_ns;		  /* nothing is collected before this time */
-	uint64_t activity_room, run_room; /* how many more are kept one by one */
+	pid_t launched;	   /* the program that sprof started, 0 = none */
+	uint64_t begin_ns; /* nothing is collected before this time */
+	/* how many more are kept one by one */
+	uint64_t activity_room, run_room, collective_room;
 	char *library;
 	struct gpu_guests *guests; /* connected, but without data yet */
 	struct walk_publisher *publisher;
@@ -149,6 +151,7 @@ static void add_target(struct record_gpu *g, const struct gpu_peer *peer)
 		.python_frame = python_frame,
 		.activity_room = &g->activity_room,
 		.run_room = &g->run_room,
+		.collective_room = &g->collective_room,
 		.demangle = demangle,
 	};
 
@@ -233,6 +236,7 @@ int record_gpu_new(const struct record_gpu_opts *opts, bool python, const struct
 	g->opts = *opts;
 	g->activity_room = opts->timeline;
 	g->run_room = MAX_RUNS;
+	g->collective_room = MAX_COLLECTIVES;
 	g->library = library;
 	err = gpu_guests_new(&g->guests);
 	g->publisher = walk_publisher_new(python, sandbox, cache);

@@ -55,6 +55,9 @@ static void examine(const struct record_opts *o, struct prospect *ret)
 			.event = o->event,
 			.no_python = o->no_python,
 			.clock = o->clock,
+			.wakers = o->wakers,
+			.syscalls = o->syscalls,
+			.syscalls_ns = o->syscalls_ns,
 		},
 	};
 

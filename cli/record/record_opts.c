@@ -12,12 +12,14 @@
 #include <string.h>
 
 #include "cli/record/call_specs.h"
+#include "cli/record/rank_output.h"
 #include "cli/gpu/gpu_opts.h"
 #include "cli/options/all_users.h"
 #include "cli/options/parse_args.h"
 #include "core/base/alloc.h"
 #include "core/base/buffer.h"
 #include "core/profile/source.h"
+#include "core/untrusted/job_rank.h"
 #include "core/untrusted/remote_read.h"
 
 #define DEFAULT_ATTACH_HZ 99 /* prime to the usual timer rates, and cheap enough for production */
@@ -32,6 +34,8 @@ enum { /* keys of the options without a letter */
        OPT_NO_PYTHON,
        OPT_GPU,
        OPT_CLOCK,
+       OPT_WAKERS,
+       OPT_SYSCALLS,
        OPT_DELAY,
        OPT_CAPTURE,
        OPT_STOP_ON_RANGE_END,
@@ -81,7 +85,9 @@ static const struct argp_option options[] = {
 	  "with :80us only those that take that long",
 	  0 },
 	{ "output", 'o', "FILE", 0,
-	  "Recording (default: sprof.data; an existing one becomes FILE.old)", 0 },
+	  "Recording (default: sprof.data; an existing one becomes FILE.old); %r stands for the "
+	  "rank in a distributed job, which is put before the extension where there is no %r",
+	  0 },
 	{ "source", 's', "SOURCE", 0,
 	  "How samples are taken: auto (default; the best that works here), ebpf, perf, timer", 0 },
 	{ "event", 'e', "NAME", 0,
@@ -117,6 +123,15 @@ static const struct argp_option options[] = {
 	{ "clock", OPT_CLOCK, "NAME", 0,
 	  "Time that is sampled: cpu (default), wall (also of threads that wait), or off (only of "
 	  "those); by the sources ebpf, and timer, which knows no off",
+	  0 },
+	{ "wakers", OPT_WAKERS, NULL, 0,
+	  "With --clock wall or off: on top of the stack of a wait, show which thread ended it, "
+	  "and "
+	  "from where",
+	  0 },
+	{ "syscalls", OPT_SYSCALLS, "THRESHOLD", OPTION_ARG_OPTIONAL,
+	  "Count and time all system calls (sprof report --syscalls); those that take THRESHOLD "
+	  "(10ms) or longer are kept with their stacks, in the column long-calls",
 	  0 },
 	{ "calls", OPT_CALLS, "FUNCTION", 0,
 	  "Count calls exactly: of native functions, [MODULE:]NAME where * stands for anything, or "
@@ -157,6 +172,18 @@ static uint64_t parse_duration(const char *text, struct argp_state *state)
 				return (uint64_t)(value * units[i].seconds * 1e9);
 	argp_error(state, "'%s' is not a duration such as 30s, 500ms, 5m", text);
 	return 0;
+}
+
+/* A duration, also of microseconds. */
+static uint64_t parse_threshold(const char *text, struct argp_state *state)
+{
+	size_t length = strlen(text);
+	char *end;
+	double us = strtod(text, &end);
+
+	if (length > 2 && !strcmp(end, "us") && us >= 1 && us < 1e9)
+		return (uint64_t)(us * 1000);
+	return parse_duration(text, state);
 }
 
 static enum source_clock parse_clock(const char *text, struct argp_state *state)
@@ -274,6 +301,13 @@ static void check(struct record_opts *o, struct argp_state *state)
 		argp_error(state, "source perf samples CPU time only, ebpf and timer also waits");
 	if (o->clock == CLOCK_OFF && !strcmp(o->source, "timer"))
 		argp_error(state, "source timer cannot sample waits alone, only ebpf can");
+	if (o->syscalls && (!strcmp(o->source, "perf") || !strcmp(o->source, "timer")))
+		argp_error(state, "source %s does not count system calls, only ebpf does",
+			   o->source);
+	if (o->wakers && o->clock == CLOCK_CPU)
+		argp_error(state, "--wakers needs --clock wall or off");
+	if (o->wakers && !strcmp(o->source, "timer"))
+		argp_error(state, "source timer does not see who wakes a thread, only ebpf does");
 	if (o->gpu.capture_once && !o->gpu.capture)
 		argp_error(state, "--stop-on-range-end needs --capture-range");
 	if (o->gpu.processes == GPU_PROCESSES_CHILDREN && !o->program)
@@ -347,6 +381,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'q': o->quiet = true; return 0;
 	case 'v': o->verbose = true; return 0;
 	case OPT_CLOCK: o->clock = parse_clock(arg, state); return 0;
+	case OPT_WAKERS: o->wakers = true; return 0;
+	case OPT_SYSCALLS:
+		o->syscalls = true;
+		o->syscalls_ns = arg ? parse_threshold(arg, state) : 0;
+		return 0;
 	case ARGP_KEY_ARG:
 		/* The program, with all arguments that follow it. */
 		o->program = &state->argv[state->next - 1];
@@ -409,6 +448,16 @@ void record_opts_describe(struct record_opts *o)
 	buffer_fini(&b);
 }
 
+/* With -p, -a and the like the recorder is no rank itself, whatever its shell was started by. */
+static void add_rank(struct record_opts *o)
+{
+	struct job_rank rank;
+	bool is_rank = o->program && job_rank_own(&rank);
+
+	o->rank_output = rank_output(o->output, is_rank ? &rank : NULL);
+	o->output = o->rank_output;
+}
+
 void record_opts_parse(int argc, char **argv, struct record_opts *o)
 {
 	*o = (struct record_opts){
@@ -418,6 +467,7 @@ void record_opts_parse(int argc, char **argv, struct record_opts *o)
 		.gpu.timeline = GPU_TIMELINE_DEFAULT,
 	};
 	parse_args(&record_argp, argc, argv, o);
+	add_rank(o);
 }
 
 void record_opts_fini(struct record_opts *o)
@@ -432,4 +482,5 @@ void record_opts_fini(struct record_opts *o)
 	free(o->pids);
 	free(o->calls);
 	free(o->description);
+	free(o->rank_output);
 }

@@ -27,8 +27,11 @@ struct record_opts {
 	uint64_t duration_ns; /* 0 = until something else ends the recording */
 	uint64_t delay_ns;
 	const char *output, *source, *event;
+	char *rank_output; /* = output, where the rank is part of it */
 	bool no_python, no_cache;
 	enum source_clock clock;
+	bool wakers, syscalls; /* as in source_config */
+	uint64_t syscalls_ns;
 	bool quiet, verbose;
 	struct record_gpu_opts gpu;
 	const char **calls; /* the arguments of --calls; strings are argv's */

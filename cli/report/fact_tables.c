@@ -15,7 +15,9 @@
 #include "core/profile/profile.h"
 #include "output/insight/calls_report.h"
 #include "output/insight/gpu_report.h"
+#include "output/insight/locks_report.h"
 #include "output/insight/range_report.h"
+#include "output/insight/syscalls_report.h"
 
 static bool write_table(struct buffer *b, const struct profile *p,
 			const struct report_facts_opts *o)
@@ -31,12 +33,22 @@ static bool write_table(struct buffer *b, const struct profile *p,
 						 .json = o->json,
 						 .columns = o->terminal.columns };
 
+	const struct locks_report_opts locks = { .max_rows = o->max_rows,
+						 .json = o->json,
+						 .columns = o->terminal.columns };
+
+	const struct syscalls_report_opts syscalls = { .max_rows = o->max_rows,
+						       .json = o->json,
+						       .columns = o->terminal.columns };
+
 	switch (o->table) {
 	case REPORT_GPU: return gpu_report_write(b, p, GPU_REPORT_WORK, &gpu);
 	case REPORT_API: return gpu_report_write(b, p, GPU_REPORT_API, &gpu);
 	case REPORT_MEMCPY: return gpu_report_write(b, p, GPU_REPORT_COPIES, &gpu);
 	case REPORT_RANGES: return range_report_write(b, p, &ranges);
 	case REPORT_CALLS: return calls_report_write(b, p, &calls);
+	case REPORT_LOCKS: return locks_report_write(b, p, &locks);
+	case REPORT_SYSCALLS: return syscalls_report_write(b, p, &syscalls);
 	case REPORT_OPERATORS: /* also a table of samples: sampled_tables.h */
 	case REPORT_FUNCTIONS: break;
 	}
@@ -50,9 +62,13 @@ static bool write_table(struct buffer *b, const struct profile *p,
 static void say_why(const struct profile *p, enum report_table table, const char *name)
 {
 	static const char *const what[] = {
-		[REPORT_GPU] = "no work of a GPU",	[REPORT_API] = "no calls of the CUDA API",
-		[REPORT_MEMCPY] = "no copies of a GPU", [REPORT_RANGES] = "no NVTX ranges",
+		[REPORT_GPU] = "no work of a GPU",
+		[REPORT_API] = "no calls of the CUDA API",
+		[REPORT_MEMCPY] = "no copies of a GPU",
+		[REPORT_RANGES] = "no NVTX ranges",
 		[REPORT_CALLS] = "no counts of calls",
+		[REPORT_LOCKS] = "no waits for locks",
+		[REPORT_SYSCALLS] = "no counts of system calls",
 	};
 	const struct fact_gpu_note *notes;
 	size_t nr;
@@ -60,6 +76,14 @@ static void say_why(const struct profile *p, enum report_table table, const char
 	log_error(0, "report on '%s': it holds %s", name, what[table]);
 	if (table == REPORT_CALLS) {
 		log_hint("sprof record --calls FUNCTION counts them");
+		return;
+	}
+	if (table == REPORT_SYSCALLS) {
+		log_hint("sprof record --syscalls counts them");
+		return;
+	}
+	if (table == REPORT_LOCKS) {
+		log_hint("sprof record --clock wall samples them where BPF is allowed");
 		return;
 	}
 	notes = facts_rows(p, FACT_GPU_NOTE, &nr);

@@ -33,7 +33,8 @@ static bool in_hidden(uint32_t c)
 	return false;
 }
 
-bool text_is_hidden(uint32_t c)
+/* Must this code point not be shown as it is? */
+static bool is_hidden(uint32_t c)
 {
 	if (c < 0x7f)
 		return c < 0x20;
@@ -93,7 +94,7 @@ void text_add_escaped(struct buffer *b, const char *s, size_t n, const char *bac
 		c = text_decode(s + i, n - i, &length);
 		if (c == UINT32_MAX)
 			buffer_add_string(b, TEXT_REPLACEMENT);
-		else if (text_is_hidden(c))
+		else if (is_hidden(c))
 			buffer_printf(b, "%su{%x}", backslash, c);
 		else if (c < 0x80 && escape && escape((char)c))
 			buffer_add_string(b, escape((char)c));

@@ -22,9 +22,6 @@ struct buffer;
  */
 uint32_t text_decode(const char *s, size_t n, size_t *ret_length);
 
-/* Must this code point not be shown as it is? */
-bool text_is_hidden(uint32_t code_point);
-
 void text_add_clean(struct buffer *b, const char *s, size_t n);
 
 /*

@@ -14,4 +14,16 @@ static inline uint64_t monotonic_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+/*
+ * CPU time of the calling thread, ns: what work has cost. On a busy machine most of the time that
+ * passes meanwhile is waiting for a CPU.
+ */
+static inline uint64_t thread_cpu_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
 #endif

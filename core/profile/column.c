@@ -53,6 +53,8 @@ const struct column_info column_table[NR_COLUMNS] = {
 			     false, true, NULL },
 	[COLUMN_RUNNABLE] = { "runnable", "time waiting for a CPU", "samples", "sample", UNIT_NS,
 			      NR_COLUMNS, false, true, NULL },
+	[COLUMN_LONG_CALLS] = { "long-calls", "time in long system calls", "calls", "call", UNIT_NS,
+				NR_COLUMNS, true, true, NULL },
 };
 
 const char *column_events_name(const struct column_info *info, uint64_t nr)

@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
+#include "core/base/number_map.h"
+#include "core/profile/facts.h"
 #include "core/profile/profile.h"
 #include "core/profile/source.h"
 
@@ -76,15 +78,26 @@ static uint32_t copy_stack(struct copier *c, uint32_t id)
 	return c->stacks[id];
 }
 
+uint32_t profile_copy_pid(struct number_map *pids, uint32_t pid)
+{
+	bool is_new;
+	uint32_t other = pids ? *number_map_at(pids, pid, &is_new) : 0;
+
+	return other ? other : pid;
+}
+
 static uint32_t copy_thread(struct copier *c, uint32_t id)
 {
 	const struct profile_thread *t;
+	uint32_t pid;
 
 	if (id == PROFILE_NONE)
 		return PROFILE_NONE;
 	t = &c->from->threads[id];
-	if (c->threads[id] == PROFILE_NONE)
-		c->threads[id] = c->sink->thread(c->sink, t->pid, t->tid, copy_string(c, t->comm));
+	pid = profile_copy_pid(c->opts->pids, t->pid);
+	if (c->threads[id] == PROFILE_NONE) /* the main thread stays that */
+		c->threads[id] = c->sink->thread(c->sink, pid, t->tid == t->pid ? pid : t->tid,
+						 copy_string(c, t->comm));
 	return c->threads[id];
 }
 
@@ -101,6 +114,50 @@ static void copy_samples(struct copier *c)
 		c->sink->sample(c->sink, &s);
 	}
 }
+
+/* ---- facts */
+
+static uint64_t copy_field(struct copier *c, char field, uint64_t value)
+{
+	switch ((enum fact_field)field) {
+	case FIELD_STRING: return copy_string(c, (uint32_t)value);
+	case FIELD_THREAD: return copy_thread(c, (uint32_t)value);
+	case FIELD_STACK:
+		return (uint32_t)value == PROFILE_NONE ? PROFILE_NONE
+						       : copy_stack(c, (uint32_t)value);
+	case FIELD_PID: return profile_copy_pid(c->opts->pids, (uint32_t)value);
+	case FIELD_TIME: return value ? value + (uint64_t)c->opts->time_shift_ns : 0;
+	case FIELD_SIGNED:
+	case FIELD_NUMBER: break;
+	}
+	return value;
+}
+
+/* Of kinds whose rows name a process. A rank gets the host that it ran on. */
+static void copy_facts(struct copier *c)
+{
+	for (int kind = 0; kind < NR_FACT_KINDS; kind++) {
+		const struct fact_info *info = fact_info((uint64_t)kind);
+		const uint64_t *rows;
+		size_t nr;
+
+		if (!info || info->fields[0] != FIELD_PID || kind == FACT_PROCESS)
+			continue;
+		rows = facts_rows(c->from, (enum fact_kind)kind, &nr);
+		for (size_t i = 0; i < nr; i++, rows += info->nr_fields) {
+			uint64_t row[FACT_MAX_FIELDS];
+
+			for (uint32_t k = 0; k < info->nr_fields; k++)
+				row[k] = copy_field(c, info->fields[k], rows[k]);
+			if (kind == FACT_RANK && !((const struct fact_rank *)rows)->host)
+				((struct fact_rank *)row)->host =
+					copy_string(c, c->from->meta.hostname);
+			c->sink->fact(c->sink, (enum fact_kind)kind, row);
+		}
+	}
+}
+
+/* ---- names */
 
 /* Names go into the vocabulary, not through the sink: a recording writes them with its symbols. */
 static uint32_t copy_name(struct copier *c, uint32_t id)
@@ -211,6 +268,7 @@ void profile_copy(const struct profile *from, const struct profile_copy_opts *op
 	if (opts->origin)
 		c.root = origin_frame(&c, opts->origin);
 	copy_samples(&c);
+	copy_facts(&c);
 	copy_function_modules(&c);
 	copy_locations(&c);
 	free(c.strings);

@@ -1,13 +1,14 @@
 /*
- * Copies a profile into a sink: another profile, or a recording. Facts (facts.h) are not copied:
- * they hold sums by process, and two hosts may have processes with the same pid. Of processes, see
- * process_rows.h.
+ * Copies a profile into a sink: another profile, or a recording. Facts (facts.h) are copied if they
+ * are of one process; those of all processes are not, as they would replace one another. Of what
+ * processes belong to, see process_rows.h.
  */
 #ifndef SPROF_COPY_H
 #define SPROF_COPY_H
 
 #include <stdint.h>
 
+struct number_map;
 struct profile;
 struct sink;
 
@@ -22,7 +23,12 @@ struct profile_copy_opts {
 	 */
 	uint32_t number;
 	const char *origin; /* name of a root frame for every stack; NULL: none */
+	/* processes that get another number: the new one by the old one, 0 = the same; or NULL */
+	struct number_map *pids;
 };
+
+/* The number that a process gets. */
+uint32_t profile_copy_pid(struct number_map *pids, uint32_t pid);
 
 void profile_copy(const struct profile *from, const struct profile_copy_opts *opts);
 

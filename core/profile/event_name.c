@@ -16,14 +16,15 @@ bool event_name_is(const char *name, const char *want)
 	       (name[n] == ':' && strspn(name + n + 1, "ukhIGHpPSDWeb") == strlen(name + n + 1));
 }
 
-bool event_name_is_clock(const char *name)
+/* Does the event count the time on a CPU, in ns? */
+static bool is_clock(const char *name)
 {
 	return event_name_is(name, "cpu-clock") || event_name_is(name, "task-clock");
 }
 
 enum profile_column event_name_column(const char *name, uint64_t max_period)
 {
-	if (max_period && event_name_is_clock(name))
+	if (max_period && is_clock(name))
 		return COLUMN_CPU;
 	return max_period > 1 ? COLUMN_EVENTS : COLUMN_COUNT;
 }

@@ -12,9 +12,6 @@
 /* Is it the event that a user calls `want`? "cycles" stands for "cycles:u" and "cycles:P" too. */
 bool event_name_is(const char *name, const char *want);
 
-/* Does the event count the time on a CPU, in ns? */
-bool event_name_is_clock(const char *name);
-
 /*
  * The column of an event whose samples have periods of at most `max_period`, 0 = unknown. A period
  * is how far the event counted since the sample before: samples of COLUMN_CPU and COLUMN_EVENTS

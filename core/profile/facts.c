@@ -19,22 +19,26 @@
 	_Static_assert(sizeof(struct type) == 8 * (sizeof(letters) - 1), "a letter for each "      \
 									 "field")
 
-#define DEVICE "nnssnnnnnnnnnnnnnnnnnnnn"
-#define WORK "nnnnsnnnnnnnnnnnnnnnnn"
-#define API "nnsnnn"
-#define RANGE "nnnssnnnnnnnn"
-#define RANGE_RUN "nntnnnnnnin"
-#define COUNTER "nsn"
-#define NOTE "nnsnn"
-#define MEMORY "nnnn"
-#define ACTIVITY "ntnnnnnsnnnsinnnnnnnnnnn"
+#define DEVICE "pnssnnnnnnnnnnnn@@nnnnnn"
+#define WORK "pnnnsnnnnnnnnnnnnnnnnn"
+#define API "pnsnnn"
+#define RANGE "pnnssnnnnnnnn"
+#define RANGE_RUN "pnt@nnn@nin"
+#define COUNTER "psn"
+#define NOTE "pns@n"
+#define MEMORY "pn@n"
+#define ACTIVITY "ptnnnnns@nnsinnnnnnnnnnn"
 #define DERIVED_RULES "sn"
 #define CALLS "nsssnnn"
-#define GC "nnnnnnn"
-#define IMPORT "nnnsnnnn"
+#define GC "pnnnnnn"
+#define IMPORT "pnnsn@nn"
 #define LIMIT "nsn"
-#define PROCESS "nnnssss"
-#define THREAD_TIME "ntnnnnnnn"
+#define PROCESS "ppnssss"
+#define THREAD_TIME "pt@nnnnnn"
+#define RANK "pnnns"
+#define COLLECTIVE "ptnnns@nik"
+#define LOCK_WAIT "pnttnsnnnnn"
+#define SYSTEM_CALL "nsnnnnnn"
 
 CHECK(DEVICE, fact_gpu_device);
 CHECK(WORK, fact_gpu_work);
@@ -52,6 +56,10 @@ CHECK(IMPORT, fact_import);
 CHECK(LIMIT, fact_limit);
 CHECK(PROCESS, fact_process);
 CHECK(THREAD_TIME, fact_thread_time);
+CHECK(RANK, fact_rank);
+CHECK(COLLECTIVE, fact_collective);
+CHECK(LOCK_WAIT, fact_lock_wait);
+CHECK(SYSTEM_CALL, fact_system_call);
 
 static const struct fact_info infos[NR_FACT_KINDS] = {
 	[FACT_GPU_DEVICE] = { DEVICE, sizeof(DEVICE) - 1, 2 },
@@ -70,6 +78,10 @@ static const struct fact_info infos[NR_FACT_KINDS] = {
 	[FACT_LIMIT] = { LIMIT, sizeof(LIMIT) - 1, 1 },
 	[FACT_PROCESS] = { PROCESS, sizeof(PROCESS) - 1, 1 },
 	[FACT_THREAD_TIME] = { THREAD_TIME, sizeof(THREAD_TIME) - 1, 3 },
+	[FACT_RANK] = { RANK, sizeof(RANK) - 1, 1 },
+	[FACT_COLLECTIVE] = { COLLECTIVE, sizeof(COLLECTIVE) - 1, 0 },
+	[FACT_LOCK_WAIT] = { LOCK_WAIT, sizeof(LOCK_WAIT) - 1, 5 },
+	[FACT_SYSTEM_CALL] = { SYSTEM_CALL, sizeof(SYSTEM_CALL) - 1, 1 },
 };
 
 struct fact_table {
@@ -142,6 +154,18 @@ const void *facts_rows(const struct profile *p, enum fact_kind kind, size_t *ret
 {
 	*ret_nr = p->facts ? p->facts->tables[kind].nr : 0;
 	return p->facts ? p->facts->tables[kind].values : NULL;
+}
+
+void facts_shift_times(struct profile *p, uint64_t shift_ns)
+{
+	for (int kind = 0; p->facts && kind < NR_FACT_KINDS; kind++) {
+		struct fact_table *t = &p->facts->tables[kind];
+		uint32_t nr_fields = infos[kind].nr_fields;
+
+		for (size_t i = 0; i < t->nr * nr_fields; i++)
+			if (infos[kind].fields[i % nr_fields] == FIELD_TIME && t->values[i])
+				t->values[i] += shift_ns;
+	}
 }
 
 void facts_free(struct facts *facts)

@@ -38,6 +38,10 @@ enum fact_kind {
 	FACT_LIMIT = 14,
 	FACT_PROCESS = 15,
 	FACT_THREAD_TIME = 16,
+	FACT_RANK = 17,
+	FACT_COLLECTIVE = 18,
+	FACT_LOCK_WAIT = 19,
+	FACT_SYSTEM_CALL = 20,
 	NR_FACT_KINDS
 };
 
@@ -294,12 +298,85 @@ struct fact_thread_time {
 	uint64_t waits; /* times that it was switched to */
 };
 
+/*
+ * The place of a process in a distributed job, as its launcher told it at its start. Key: pid.
+ */
+struct fact_rank {
+	uint64_t pid;
+	uint64_t rank, local_rank; /* in the job, in the host */
+	uint64_t nr_ranks;	   /* of the job; 0: unknown */
+	uint64_t host;		   /* string: of a merged recording; "": that of the recording */
+};
+
+enum collective_way {
+	COLLECTIVE_GPU = 1,  /* a kernel of a communication library */
+	COLLECTIVE_HOST = 2, /* a function that the host runs */
+};
+
+/*
+ * One collective operation, as one process took part in it. No key; those of a lane in order of
+ * time. A process arrives at start_ns; the operation cannot end before all ranks have arrived.
+ */
+struct fact_collective {
+	uint64_t pid;
+	uint64_t thread; /* thread that made the call; PROFILE_NONE where the call is not known */
+	uint64_t way;	 /* enum collective_way */
+	uint64_t device; /* of a GPU: its CUDA number in that process */
+	/* what keeps operations in order: of a GPU the context and the stream */
+	uint64_t lane;
+	uint64_t name; /* string: of the kernel, or of the function */
+	uint64_t start_ns, duration_ns;
+	uint64_t call_ahead_ns; /* int64_t: start_ns minus the start of the call; 0: unknown */
+	uint64_t stack;		/* stack of the call; PROFILE_NONE where it is not known */
+};
+
+/* Counts the collective operations that have no row of FACT_COLLECTIVE. */
+#define COUNTER_COLLECTIVES_LEFT_OUT "collective operations not kept"
+
+#define FACT_MAX_FIELDS 32
+
+/* How it is known which thread held a lock. */
+enum lock_holder {
+	HOLDER_UNKNOWN = 0,
+	HOLDER_OWNER = 1, /* the lock named it when the wait began */
+	HOLDER_WAKER = 2, /* it ended the wait */
+};
+
+/*
+ * How long a thread waited for a lock (a futex) that another one held, estimated from the sampled
+ * waits. Key: pid, address, thread, holder, known_by.
+ */
+struct fact_lock_wait {
+	uint64_t pid;
+	uint64_t address;  /* 0: further locks, for which there was no room */
+	uint64_t thread;   /* PROFILE_NONE: threads of further rows */
+	uint64_t holder;   /* thread; PROFILE_NONE: not known */
+	uint64_t known_by; /* enum lock_holder */
+	uint64_t place;	   /* string: module or mapping, and the offset in it; "": not known */
+	uint64_t waits;	   /* estimated */
+	uint64_t samples;
+	uint64_t waiting_ns;
+	uint64_t variance_us2; /* of waiting_ns, in us squared; 0: all waits were sampled */
+	uint64_t longest_ns;
+};
+
+/* The system calls of one number that targets made (sprof record --syscalls). Key: number. */
+struct fact_system_call {
+	uint64_t number, name; /* name: string */
+	uint64_t calls, errors, total_ns;
+	uint64_t p50_ns, p99_ns; /* to an eighth */
+	uint64_t max_ns;
+};
+
 /* The type of a field of a row. */
 enum fact_field {
 	FIELD_NUMBER = 'n',
 	FIELD_SIGNED = 'i',
 	FIELD_STRING = 's',
 	FIELD_THREAD = 't',
+	FIELD_STACK = 'k',
+	FIELD_PID = 'p',  /* a number that names a process */
+	FIELD_TIME = '@', /* a number of CLOCK_MONOTONIC ns; 0: unknown */
 };
 
 struct fact_info {
@@ -322,6 +399,8 @@ bool facts_put(struct profile *p, enum fact_kind kind, const void *row);
 const void *facts_rows(const struct profile *p, enum fact_kind kind, size_t *ret_nr);
 /* Returns the sum of the counter of that name over all processes; 0 where there is none. */
 uint64_t facts_count(const struct profile *p, const char *counter);
+/* Adds to all times. Rows whose key holds a time must not be put after that. */
+void facts_shift_times(struct profile *p, uint64_t shift_ns);
 void facts_free(struct facts *facts);
 
 #endif

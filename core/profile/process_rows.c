@@ -10,6 +10,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/number_map.h"
+#include "core/profile/copy.h"
 #include "core/profile/facts.h"
 #include "core/profile/profile.h"
 #include "core/profile/source.h"
@@ -85,7 +86,7 @@ static bool add_row(struct process_rows *r, const struct profile *from, struct p
 }
 
 size_t process_rows_add(struct process_rows *r, const struct profile *from,
-			struct profile *vocabulary)
+			struct profile *vocabulary, struct number_map *pids)
 {
 	struct number_map known = { 0 };
 	const struct fact_process *rows;
@@ -94,17 +95,22 @@ size_t process_rows_add(struct process_rows *r, const struct profile *from,
 
 	rows = facts_rows(from, FACT_PROCESS, &nr);
 	for (size_t i = 0; i < nr; i++) {
-		number_map_at(&known, rows[i].pid, &is_new);
-		nr_forgotten += add_row(r, from, vocabulary, rows[i]);
+		struct fact_process of = rows[i];
+
+		of.pid = profile_copy_pid(pids, (uint32_t)of.pid);
+		of.parent = profile_copy_pid(pids, (uint32_t)of.parent);
+		number_map_at(&known, of.pid, &is_new);
+		nr_forgotten += add_row(r, from, vocabulary, of);
 	}
 	/* Processes of which this profile has samples and knows nothing. */
 	for (size_t i = 0; i < from->nr_threads; i++) {
+		uint32_t pid = profile_copy_pid(pids, from->threads[i].pid);
 		struct row *row;
 
-		number_map_at(&known, from->threads[i].pid, &is_new);
+		number_map_at(&known, pid, &is_new);
 		if (!is_new)
 			continue;
-		row = row_of(r, from->threads[i].pid, &is_new);
+		row = row_of(r, pid, &is_new);
 		nr_forgotten += !is_new && !row->unknown;
 		row->unknown = true;
 	}

@@ -8,6 +8,7 @@
 
 #include <stddef.h>
 
+struct number_map;
 struct process_rows;
 struct profile;
 struct sink;
@@ -16,12 +17,14 @@ struct process_rows *process_rows_new(void);
 void process_rows_free(struct process_rows *rows); /* NULL is fine */
 
 /*
+ * `pids` are the numbers that processes get (struct profile_copy_opts), or NULL.
+ *
  * Takes the processes of a profile: those that it knows something of, and those that have samples
  * only. Strings go into `vocabulary`, the same profile each time. Returns how many processes of
  * which an earlier profile knew something are not known any more.
  */
 size_t process_rows_add(struct process_rows *rows, const struct profile *from,
-			struct profile *vocabulary);
+			struct profile *vocabulary, struct number_map *pids);
 /* Writes the rows of all processes that are known; strings go to the sink. */
 void process_rows_write(const struct process_rows *rows, const struct profile *vocabulary,
 			struct sink *sink);

@@ -144,9 +144,10 @@ enum profile_column {
 	COLUMN_CONTENTIONS = 16,  /* how often; stacks as in DELAY */
 	COLUMN_TIME = 17,	  /* ns of a time that is none of the others */
 	COLUMN_BYTES = 18,	  /* bytes that are none of the others */
-	COLUMN_COST = 19,     /* events of a simulation that counted all: instructions, misses */
-	COLUMN_WAITING = 20,  /* ns that threads waited for something other than a CPU */
-	COLUMN_RUNNABLE = 21, /* ns that threads could have run and waited for a CPU */
+	COLUMN_COST = 19,	/* events of a simulation that counted all: instructions, misses */
+	COLUMN_WAITING = 20,	/* ns that threads waited for something other than a CPU */
+	COLUMN_RUNNABLE = 21,	/* ns that threads could have run and waited for a CPU */
+	COLUMN_LONG_CALLS = 22, /* ns of each system call that took long */
 	NR_COLUMNS
 };
 
@@ -185,7 +186,7 @@ enum function_kind {
 	FUNCTION_GPU = 6,
 	FUNCTION_RANGE = 7,
 	FUNCTION_UNKNOWN = 8, /* an address without a name */
-	FUNCTION_WAIT = 9,    /* what a thread waits for: the leaf of a wait's stack */
+	FUNCTION_WAIT = 9,    /* what a thread waits for: on top of a wait's stack */
 	NR_FUNCTION_KINDS
 };
 

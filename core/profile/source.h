@@ -85,6 +85,9 @@ struct source_config {
 	const char *event; /* "auto", "cpu-clock" or "cycles" */
 	bool no_python;	   /* record native frames only, even in interpreters */
 	enum source_clock clock;
+	bool wakers;	      /* with waits: also who ended them */
+	bool syscalls;	      /* count and time system calls */
+	uint64_t syscalls_ns; /* those that take that long become samples; 0: none */
 	enum source_runtime
 		runtime; /* of all targets together: the greatest; for fit() and open() */
 	/* where files of targets are parsed; outlives the source; NULL: in this process */

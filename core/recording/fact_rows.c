@@ -16,7 +16,6 @@
  */
 #define MAX_SUMS (1u << 21)
 #define MAX_LISTED (1u << 22)
-#define MAX_FIELDS 32
 
 void facts_encode(struct buffer *b, struct buffer *entry, enum fact_kind kind, const void *row)
 {
@@ -27,8 +26,11 @@ void facts_encode(struct buffer *b, struct buffer *entry, enum fact_kind kind, c
 	for (uint32_t i = 0; i < info->nr_fields; i++) {
 		switch ((enum fact_field)info->fields[i]) {
 		case FIELD_SIGNED: buffer_add_zigzag(entry, (int64_t)values[i]); break;
+		case FIELD_STACK:
 		case FIELD_THREAD: buffer_add_varint(entry, (uint32_t)(values[i] + 1)); break;
 		case FIELD_NUMBER:
+		case FIELD_PID:
+		case FIELD_TIME:
 		case FIELD_STRING: buffer_add_varint(entry, values[i]); break;
 		}
 	}
@@ -56,10 +58,22 @@ static bool decode_field(const struct decoder *d, struct cursor *c, char field, 
 			return false;
 		*ret_value = number ? d->threads.ids[number - 1] : PROFILE_NONE;
 		break;
+	case FIELD_STACK:
+		if (number > d->stacks.nr)
+			return false;
+		*ret_value = number ? d->stacks.ids[number - 1] : PROFILE_NONE;
+		break;
 	case FIELD_SIGNED: *ret_value = (uint64_t)zigzag_decode(number); break;
-	case FIELD_NUMBER: *ret_value = number; break;
+	case FIELD_NUMBER:
+	case FIELD_PID:
+	case FIELD_TIME: *ret_value = number; break;
 	}
 	return true;
+}
+
+static bool is_id(char field)
+{
+	return field == FIELD_THREAD || field == FIELD_STACK;
 }
 
 /*
@@ -68,11 +82,11 @@ static bool decode_field(const struct decoder *d, struct cursor *c, char field, 
 static bool decode_entry(struct decoder *d, enum fact_kind kind, struct cursor *entry)
 {
 	const struct fact_info *info = fact_info(kind);
-	uint64_t row[MAX_FIELDS] = { 0 };
+	uint64_t row[FACT_MAX_FIELDS] = { 0 };
 
 	for (uint32_t i = 0; i < info->nr_fields; i++) {
 		if (entry->at == entry->end)
-			row[i] = info->fields[i] == FIELD_THREAD ? PROFILE_NONE : 0;
+			row[i] = is_id(info->fields[i]) ? PROFILE_NONE : 0;
 		else if (!decode_field(d, entry, info->fields[i], &row[i]))
 			return false;
 	}

@@ -137,9 +137,9 @@ enum record_type {
 	RECORD_LOCATIONS = 10,
 	/*
 	 * { enum fact_kind, entry size, entry }: an entry is a row of that table, its fields in the
-	 * order of core/profile/facts.h: numbers, strings, thread + 1 or 0, zz where signed.
-	 * Unknown kinds and fields are skipped by size, fields that are missing at the end are 0; a
-	 * row replaces an earlier one of the same key.
+	 * order of core/profile/facts.h: numbers, strings, thread + 1 or 0, stack + 1 or 0, zz
+	 * where signed. Unknown kinds and fields are skipped by size, fields that are missing at
+	 * the end are 0; a row replaces an earlier one of the same key.
 	 *
 	 */
 	RECORD_FACTS = 11,

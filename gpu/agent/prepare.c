@@ -14,14 +14,15 @@
 #include "gpu/agent/cupti/activity_keep.h"
 #include "gpu/agent/cupti/launch.h"
 #include "gpu/agent/nvtx/range.h"
+#include "gpu/agent/stack/capture_stack.h"
 #include "gpu/agent/stack/python_stack.h"
 #include "gpu/agent/stack/walk_map.h"
 
 int agent_prepare(void)
 {
 	static int (*const steps[])(void) = {
-		region_map_alive, arena_init, thread_init, python_stack_init,
-		launch_init,	  fold_init,  range_init,  region_map,
+		region_map_alive, arena_init, thread_init,	  python_stack_init, launch_init,
+		fold_init,	  range_init, capture_stack_init, region_map,
 	};
 	int err = 0;
 

@@ -153,6 +153,11 @@ static void by_process(struct profile *p)
 	owners_replace(p, OWNER_PROCESS, true);
 }
 
+static void by_rank(struct profile *p)
+{
+	owners_replace(p, OWNER_RANK, true);
+}
+
 static void by_cgroup(struct profile *p)
 {
 	owners_replace(p, OWNER_CGROUP, true);
@@ -188,6 +193,11 @@ static void below_process(struct profile *p)
 	owners_add_root(p, OWNER_PROCESS);
 }
 
+static void below_rank(struct profile *p)
+{
+	owners_add_root(p, OWNER_RANK);
+}
+
 static void below_cgroup(struct profile *p)
 {
 	owners_add_root(p, OWNER_CGROUP);
@@ -210,6 +220,7 @@ const struct dimension dimension_table[] = {
 	{ "file", "File", "files", by_file, by_file, by_file },
 	{ "thread", "Thread", "threads", by_thread, compare_threads, below_thread },
 	{ "process", "Process", "processes", by_process, compare_processes, below_process },
+	{ "rank", "Rank", "ranks", by_rank, by_rank, below_rank },
 	{ "cgroup", "Cgroup", "cgroups", by_cgroup, by_cgroup, below_cgroup },
 	{ "container", "Container", "containers", by_container, by_container, below_container },
 	{ "user", "User", "users", by_user, by_user, below_user },

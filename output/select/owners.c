@@ -85,6 +85,8 @@ struct owners {
 	uint32_t *comms; /* by thread: the name of its process */
 	const struct fact_process *rows;
 	struct number_map row_of; /* index in rows[] by pid */
+	const struct fact_rank *ranks;
+	struct number_map rank_of; /* index in ranks[] by pid */
 };
 
 static void owners_init(struct owners *o, struct profile *p, enum owner owner, bool numbers)
@@ -97,31 +99,57 @@ static void owners_init(struct owners *o, struct profile *p, enum owner owner, b
 	o->rows = facts_rows(p, FACT_PROCESS, &nr);
 	for (size_t i = 0; i < nr; i++)
 		*number_map_at(&o->row_of, o->rows[i].pid, &is_new) = (uint32_t)i;
+	o->ranks = facts_rows(p, FACT_RANK, &nr);
+	for (size_t i = 0; i < nr; i++)
+		*number_map_at(&o->rank_of, o->ranks[i].pid, &is_new) = (uint32_t)i;
 }
 
 static void owners_fini(struct owners *o)
 {
 	free(o->comms);
 	number_map_fini(&o->row_of);
+	number_map_fini(&o->rank_of);
 }
 
-/* NULL: nothing is known of the process. */
-static const struct fact_process *row_of(struct owners *o, uint32_t pid)
+/* UINT32_MAX: nothing is known of the process. */
+static uint32_t index_of(struct number_map *map, uint32_t pid)
 {
 	bool is_new;
-	uint32_t *at = number_map_at(&o->row_of, pid, &is_new);
+	uint32_t *at = number_map_at(map, pid, &is_new);
 
 	if (is_new)
 		*at = UINT32_MAX;
-	return *at == UINT32_MAX ? NULL : &o->rows[*at];
+	return *at;
 }
 
-/* "make (pid 12)" */
-static char *numbered(const struct owners *o, uint32_t comm, const char *what, uint32_t number)
+/* "make (tid 12)" */
+static char *thread_name(const struct owners *o, const struct profile_thread *t)
+{
+	const char *name = profile_str(o->p, t->comm);
+
+	return o->numbers ? xasprintf("%s (tid %u)", name, t->tid) : xstrdup(name);
+}
+
+/* "make (pid 12)", "python3 (rank 3, pid 12)" */
+static char *process_name(struct owners *o, uint32_t comm, uint32_t pid)
 {
 	const char *name = profile_str(o->p, comm);
+	uint32_t rank = index_of(&o->rank_of, pid);
 
-	return o->numbers ? xasprintf("%s (%s %u)", name, what, number) : xstrdup(name);
+	if (!o->numbers)
+		return xstrdup(name);
+	if (rank == UINT32_MAX)
+		return xasprintf("%s (pid %u)", name, pid);
+	return xasprintf("%s (rank %u, pid %u)", name, (uint32_t)o->ranks[rank].rank, pid);
+}
+
+static char *rank_name(struct owners *o, uint32_t pid)
+{
+	uint32_t rank = index_of(&o->rank_of, pid);
+
+	if (rank == UINT32_MAX)
+		return xstrdup("[no rank]");
+	return xasprintf("rank %u", (uint32_t)o->ranks[rank].rank);
 }
 
 /* "docker 0123456789ab" */
@@ -142,14 +170,18 @@ static char *owner_name(struct owners *o, uint32_t thread)
 	const struct profile_thread t = o->p->threads[thread];
 	const struct fact_process *row;
 	const char *name;
+	uint32_t known;
 
 	if (o->owner == OWNER_THREAD)
-		return numbered(o, t.comm, "tid", t.tid);
+		return thread_name(o, &t);
 	if (o->owner == OWNER_PROCESS)
-		return numbered(o, o->comms[thread], "pid", t.pid);
-	row = row_of(o, t.pid);
-	if (!row)
+		return process_name(o, o->comms[thread], t.pid);
+	if (o->owner == OWNER_RANK)
+		return rank_name(o, t.pid);
+	known = index_of(&o->row_of, t.pid);
+	if (known == UINT32_MAX)
 		return xstrdup("[not known]");
+	row = &o->rows[known];
 	if (o->owner == OWNER_CONTAINER)
 		return container_name(o->p, row);
 	name = profile_str(o->p, (uint32_t)(o->owner == OWNER_USER ? row->user : row->cgroup));

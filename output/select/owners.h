@@ -1,6 +1,7 @@
 /*
- * Whose samples are: the thread's, the process's, the cgroup's, container's or user's that the
- * process belonged to. Owners become frames, in place of stacks or as their roots.
+ * Whose samples are: the thread's, the process's, its rank's in a distributed job, the cgroup's,
+ * container's or user's that the process belonged to. Owners become frames, in place of stacks or
+ * as their roots.
  */
 #ifndef SPROF_OWNERS_H
 #define SPROF_OWNERS_H
@@ -9,7 +10,7 @@
 
 struct profile;
 
-enum owner { OWNER_THREAD, OWNER_PROCESS, OWNER_CGROUP, OWNER_CONTAINER, OWNER_USER };
+enum owner { OWNER_THREAD, OWNER_PROCESS, OWNER_RANK, OWNER_CGROUP, OWNER_CONTAINER, OWNER_USER };
 
 /*
  * Each stack becomes one frame, the owner of its sample. `numbers`: threads and processes are named

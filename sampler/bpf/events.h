@@ -91,6 +91,7 @@ enum event_type {
 	EVENT_PYTHON = 8,
 	EVENT_WAIT = 9,
 	EVENT_THREAD = 10,
+	EVENT_CALL = 11,
 };
 
 /* How a thread left its CPU; part of the key of a wait's stack. */
@@ -102,7 +103,10 @@ enum wait_state {
 	WAIT_PREEMPTED = 4, /* it could have gone on */
 	WAIT_NEW = 5,	    /* a new thread that has not run yet */
 	WAIT_STOPPED = 6,   /* by a signal or a debugger */
-	NR_WAIT_STATES
+	WAIT_THROTTLED = 7, /* its cgroup has used its share of the CPUs */
+	NR_WAIT_STATES,
+	WAKER_STACK = 64, /* not a wait: the stack of a thread that woke another */
+	CALL_STACK = 65,  /* not a wait: the stack of a system call that took long */
 };
 
 struct event_header {
@@ -139,16 +143,40 @@ struct stack_event {
 	__u8 nr_joined;	    /* 0 or MAX_JOINED_FRAMES */
 	__u32 epoch;	    /* of the process_entry by which it was walked */
 	__u32 wait;	    /* enum wait_state */
-	__u32 pad;
+	__u32 call;	    /* the number of the system call, with CALL_STACK */
 };
 _Static_assert(sizeof(struct stack_event) == 48, "no holes");
+
+#define WAIT_NAME_SIZE 40
+
+/* What a thread waited for, as far as the system call and its arguments tell, and who woke it. */
+struct wait_facts {
+	__u64 off_ns;	 /* how long the wait took, whatever its sample weighs */
+	__u64 lock;	 /* address of the futex; 0: none */
+	__u64 waker_key; /* of the waker's stack record; 0: not known, or not asked for */
+	__u32 waker_tgid, waker_tid;
+	char waker_comm[COMM_SIZE];
+	__u32 holder;	 /* of the lock, a tid of the process's PID namespace; 0: not known */
+	__u32 nr_polled; /* descriptors that poll watched, of which the first is described */
+	__u32 device;	 /* the kernel's number: of the file's file system, or of a block device */
+	__u32 peer_pid;	 /* of a local socket */
+	__u16 file_mode; /* st_mode of the file; 0: there is none */
+	__u16 family;	 /* of a socket */
+	__u16 port;	 /* of its peer, or its own if it listens */
+	__u8 is_epoll;	 /* the file is the first of an epoll set */
+	__u8 listens;
+	__u8 address[16];	   /* of its peer */
+	char name[WAIT_NAME_SIZE]; /* of the file, or the path of a local socket */
+};
+_Static_assert(sizeof(struct wait_facts) == 128, "no holes");
 
 /* A wait that was drawn. Its weight includes the part in which the thread waited for a CPU. */
 struct wait_event {
 	struct sample_event sample;
 	__u64 runnable_ns; /* that part */
+	struct wait_facts facts;
 };
-_Static_assert(sizeof(struct wait_event) == 64, "no holes");
+_Static_assert(sizeof(struct wait_event) == 192, "no holes");
 
 /*
  * How a thread spent its time while it was watched, exactly: cpu + runnable + waiting = wall. Sent
@@ -164,6 +192,18 @@ struct thread_event {
 	char comm[COMM_SIZE];
 };
 _Static_assert(sizeof(struct thread_event) == 88, "no holes");
+
+/*
+ * EVENT_CALL is a sample record: a system call that took its weight.
+ *
+ * What is added up of the calls of one number. Bucket i of the histogram holds times of i ns below
+ * 8; from there on each power of two has eight buckets.
+ */
+#define CALL_BUCKETS 320
+struct call_sums {
+	__u64 calls, errors, total_ns, max_ns;
+	__u32 times[CALL_BUCKETS];
+};
 
 /*
  * EVENT_PYTHON is a stack record too. It holds the Python frames that belong to the snapshot sent
@@ -187,9 +227,10 @@ struct snapshot_event {
 	__u64 pc;
 	__u64 gpr[16]; /* DWARF order, as struct walk_regs */
 	__u64 kernel[MAX_KERNEL_FRAMES];
-	__u64 stack_start; /* address of the first byte: sp, or the next page boundary */
+	__u64 stack_start;	 /* address of the first byte: sp, or the next page boundary */
+	struct wait_facts facts; /* of a wait; else undefined */
 };
-_Static_assert(sizeof(struct snapshot_event) == 72 + 136 + 1024, "no holes");
+_Static_assert(sizeof(struct snapshot_event) == 72 + 136 + 1024 + 128, "no holes");
 
 #define SNAPSHOT_DEFAULT 16384 /* bytes copied of a stack whose end is unknown */
 #define SNAPSHOT_MAX 65536

@@ -72,6 +72,20 @@ static __always_inline struct root_end *kept_root_end(const struct walk_state *s
 	return r;
 }
 
+/* The entry of the running thread, for its walk to fill in anew. */
+static __always_inline struct root_end *begin_root_end(const struct walk_state *st, __u64 *ret_key)
+{
+	struct root_end *r = root_end_of(st, ret_key);
+
+	if (!r)
+		return NULL;
+	r->key = *ret_key;
+	r->time_ns = st->event.header.time_ns;
+	r->nr = 0;
+	nr_root_ends = 1;
+	return r;
+}
+
 /* Is that return address where a call left it, above the frame where this walk is? */
 static __always_inline int frame_is_live(struct walk_state *st, __u64 pc, __u64 sp)
 {
@@ -88,12 +102,9 @@ __noinline int keep_root_end(struct walk_state *st)
 
 	if (!st)
 		return 0;
-	r = root_end_of(st, &key);
+	r = begin_root_end(st, &key);
 	if (!r)
 		return 0;
-	r->key = key;
-	r->time_ns = st->event.header.time_ns;
-	r->nr = 0;
 	for (__u32 i = 0; i < MAX_JOINED_FRAMES; i++) {
 		const struct root_frame *from =
 			&st->outer[(st->nr_outer + i) & (MAX_JOINED_FRAMES - 1)];
@@ -103,7 +114,6 @@ __noinline int keep_root_end(struct walk_state *st)
 	}
 	r->stop_sp = r->frames[0].sp;
 	r->nr = MAX_JOINED_FRAMES;
-	nr_root_ends = 1;
 	return 0;
 }
 
@@ -115,13 +125,9 @@ __noinline int keep_stop(struct walk_state *st)
 
 	if (!st || st->regs.exact)
 		return 0;
-	r = root_end_of(st, &key);
+	r = begin_root_end(st, &key);
 	if (!r)
 		return 0;
-	r->key = key;
-	r->time_ns = st->event.header.time_ns;
-	r->nr = 0;
-	nr_root_ends = 1;
 	r->stop_pc = st->regs.pc ^ key;
 	r->stop_sp = st->regs.sp ^ key;
 	r->stop_fp = st->regs.fp ^ key;

@@ -65,6 +65,22 @@ struct sched_info {
 	unsigned long long run_delay; /* ns that it waited for a CPU, as in /proc/PID/schedstat */
 };
 
+/* Of the group of the fair scheduler that a thread is in (CONFIG_CFS_BANDWIDTH). */
+struct cfs_rq {
+	int throttle_count; /* not 0: the group, or one above it, has used its time */
+};
+
+struct sched_entity {
+	struct cfs_rq *cfs_rq;
+};
+
+/* Since Linux 6.18 threads are throttled one by one. */
+struct task_struct___throttled {
+	_Bool throttled;
+};
+
+struct files_struct; /* kernel_files.h */
+
 struct task_struct {
 	unsigned int flags;
 	unsigned int __state; /* since Linux 5.14 */
@@ -73,6 +89,8 @@ struct task_struct {
 	char comm[16];
 	unsigned int in_iowait : 1;
 	struct sched_info sched_info;
+	struct sched_entity se;
+	struct files_struct *files;
 	unsigned long nvcsw, nivcsw; /* switches away from it: voluntary and not */
 	__u64 self_exec_id;	     /* u64 since 5.7 */
 	struct mm_struct *mm;

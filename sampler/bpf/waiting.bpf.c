@@ -58,8 +58,19 @@ static __always_inline int send_wait(struct walk_state *st, const struct drawn_w
 	__builtin_memset(e->sample.pad, 0, sizeof(e->sample.pad));
 	bpf_get_current_comm(e->sample.comm, COMM_SIZE);
 	e->runnable_ns = c->runnable_ns;
+	e->facts = c->facts;
 	bpf_ringbuf_submit(e, wakeup_flag());
 	return 1;
+}
+
+/* Puts the facts of the wait where send_snapshot() builds the record. */
+static __always_inline void give_facts(const struct wait_facts *facts)
+{
+	__u32 cpu = bpf_get_smp_processor_id();
+	struct snapshot_buffer *s = bpf_map_lookup_elem(&snapshots, &cpu);
+
+	if (s)
+		s->event.facts = *facts;
 }
 
 /*
@@ -83,6 +94,7 @@ static __always_inline int sample_wait(void *ctx, struct walk_state *st, const s
 				st->end = end;
 				if (st->python)
 					send_python(st);
+				give_facts(&c->facts);
 				if (send_snapshot(st, c->weight, c->runnable_ns)) {
 					p->nr_snapshots++;
 					return 1;
@@ -136,6 +148,20 @@ static __always_inline void divide_weight(struct waiter *t, struct drawn_wait *c
 	t->told_runnable_ns += c->runnable_ns;
 }
 
+static __always_inline void fill_facts(struct wait_facts *f, const struct waiter *t,
+				       struct task_struct *task, __u64 off_ns)
+{
+	__builtin_memset(f, 0, sizeof(*f));
+	f->off_ns = off_ns;
+	f->holder = t->holder;
+	f->waker_key = t->waker_key;
+	f->waker_tgid = t->waker_tgid;
+	f->waker_tid = t->waker_tid;
+	__builtin_memcpy(f->waker_comm, t->waker_comm, sizeof(f->waker_comm));
+	if (!is_ready(t->state))
+		add_call_facts(f, task, true);
+}
+
 /* Samples the wait that was drawn when the running thread was switched to, if one was. */
 static __always_inline int take_wait(void *ctx)
 {
@@ -154,6 +180,7 @@ static __always_inline int take_wait(void *ctx)
 	} else if (!callers_only || task_is_readable((void *)task)) {
 		divide_weight(t, c, runnable_part(t, task, c->off_ns));
 		st->event.wait = c->state;
+		fill_facts(&c->facts, t, task, c->off_ns);
 		if (!sample_wait(ctx, st, c))
 			count(COUNTER_LOST);
 	}
@@ -200,6 +227,8 @@ static __always_inline void send_first_wait(struct task_struct *task, __u64 weig
 	e->sample.gil = 0;
 	__builtin_memset(e->sample.pad, 0, sizeof(e->sample.pad));
 	bpf_probe_read_kernel(e->sample.comm, COMM_SIZE, task->comm);
+	__builtin_memset(&e->facts, 0, sizeof(e->facts));
+	e->facts.off_ns = weight;
 	bpf_ringbuf_submit(e, BPF_RB_NO_WAKEUP);
 }
 

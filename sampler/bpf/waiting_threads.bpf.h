@@ -98,7 +98,7 @@ static __always_inline __u64 add_last_interval(struct waiter *t, struct task_str
 		return 0;
 	if (runs)
 		t->cpu_ns += end_ns - since;
-	else if (t->state == WAIT_PREEMPTED || t->state == WAIT_NEW)
+	else if (is_ready(t->state))
 		t->runnable_ns += end_ns - since;
 	else
 		t->waiting_ns += end_ns - since;
@@ -204,7 +204,7 @@ static __always_inline void fill_last_wait(struct snapshot_buffer *b, const stru
 	e->sample.header.cpu = 0;
 	e->sample.header.tgid = task->tgid;
 	e->sample.header.time_ns = end_ns;
-	e->sample.key = t->state == WAIT_PREEMPTED || t->state == WAIT_NEW ? weight : 0;
+	e->sample.key = is_ready(t->state) ? weight : 0;
 	e->sample.weight_ns = weight;
 	e->sample.tid = task->pid;
 	e->sample.gil = 0;
@@ -220,6 +220,9 @@ static __always_inline void fill_last_wait(struct snapshot_buffer *b, const stru
 	e->stack_start = 0;
 	e->pc = 0;
 	__builtin_memset(e->gpr, 0, sizeof(e->gpr));
+	__builtin_memset(&e->facts, 0, sizeof(e->facts));
+	e->facts.holder = t->holder;
+	add_call_facts(&e->facts, task, false);
 }
 
 /* Tells of a wait that goes on at the end, with its stack if it can be read. */
@@ -235,6 +238,7 @@ static __always_inline void tell_last_wait(struct seq_file *seq, struct task_str
 	if (!b)
 		return;
 	fill_last_wait(b, t, task, weight);
+	b->event.facts.off_ns = ns;
 	if (fill_last_regs(&b->event, task) && stacks)
 		copy_last_stack(b, task);
 	bytes = bpf_get_task_stack(task, b->event.kernel, sizeof(b->event.kernel), 0);
@@ -246,6 +250,7 @@ static __always_inline void tell_last_wait(struct seq_file *seq, struct task_str
 		b->event.nr_kernel = b->event.in_kernel = 0;
 		b->event.stack_size = 0;
 		b->event.pc = 0;
+		__builtin_memset(&b->event.facts, 0, sizeof(b->event.facts));
 	}
 	size = b->event.stack_size;
 	if (size <= LAST_STACK_BYTES)

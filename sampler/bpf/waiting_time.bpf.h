@@ -19,6 +19,7 @@
 #include "sampler/bpf/events.h"
 #include "sampler/bpf/maps.bpf.h"
 #include "sampler/bpf/task.h"
+#include "sampler/bpf/wait_facts.bpf.h"
 
 /* The recorder reads and writes these while it runs. */
 __u64 period_ns;
@@ -57,6 +58,10 @@ struct waiter {
 	struct points points;
 	__u32 state; /* enum wait_state, of the last wait */
 	__u32 began_on_cpu;
+	__u32 holder;		     /* of the lock for which it waits or waited, or 0 */
+	__u32 waker_tgid, waker_tid; /* of the last wait that will be sampled, */
+	__u64 waker_key;	     /* and the stack; 0: not known */
+	char waker_comm[COMM_SIZE];
 };
 
 /* Freed with the thread. */
@@ -75,6 +80,7 @@ struct drawn_wait {
 	__u32 tid, state;
 	__u64 window_ns;
 	__u32 nr_in_window, pad;
+	struct wait_facts facts;
 };
 
 struct {
@@ -112,15 +118,31 @@ static __always_inline __u64 run_delay_of(struct task_struct *task)
 	return bpf_core_field_exists(task->sched_info) ? task->sched_info.run_delay : 0;
 }
 
+static __always_inline bool is_throttled(struct task_struct *task)
+{
+	struct task_struct___throttled *one = (void *)task;
+
+	if (bpf_core_field_exists(one->throttled))
+		return one->throttled;
+	return bpf_core_field_exists(task->se.cfs_rq->throttle_count) &&
+	       BPF_CORE_READ(task, se.cfs_rq, throttle_count) > 0;
+}
+
 static __always_inline __u32 wait_state_of(struct task_struct *task, bool preempted, __u32 state)
 {
 	if (preempted || !state)
-		return WAIT_PREEMPTED;
+		return is_throttled(task) ? WAIT_THROTTLED : WAIT_PREEMPTED;
 	if (state & TASK_STOPPED_OR_TRACED)
 		return WAIT_STOPPED;
 	if (BPF_CORE_READ_BITFIELD(task, in_iowait))
 		return WAIT_IO;
 	return state & TASK_UNINTERRUPTIBLE ? WAIT_UNINTERRUPTIBLE : WAIT_SLEEP;
+}
+
+/* Could the thread have run in all of such a wait? */
+static __always_inline bool is_ready(__u32 state)
+{
+	return state == WAIT_PREEMPTED || state == WAIT_NEW || state == WAIT_THROTTLED;
 }
 
 /* How much of the last time off a CPU the thread was runnable, by the kernel's own count. */
@@ -129,7 +151,7 @@ static __always_inline __u64 runnable_part(const struct waiter *t, struct task_s
 {
 	__u64 queued = run_delay_of(task) - t->run_delay;
 
-	if (t->state == WAIT_PREEMPTED || t->state == WAIT_NEW || queued > off_ns)
+	if (is_ready(t->state) || queued > off_ns)
 		return off_ns;
 	return queued;
 }
@@ -244,6 +266,8 @@ static __always_inline void switched_from(struct task_struct *task, bool preempt
 	t->state = wait_state_of(task, preempted, state);
 	t->run_delay = run_delay_of(task);
 	t->switches = task->nvcsw + task->nivcsw;
+	t->holder = t->state == WAIT_SLEEP ? holder_of_lock(task) : 0;
+	t->waker_key = t->waker_tid = 0;
 }
 
 /* Ends the wait of the thread that is switched to. Returns its weight if it is to be sampled. */

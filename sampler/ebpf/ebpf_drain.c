@@ -5,6 +5,7 @@
  */
 #include "sampler/ebpf/ebpf_drain.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,14 +25,12 @@
 #include "sampler/sink/stack_ids.h"
 #include "sampler/sink/time_order.h"
 #include "sampler/target/sideband.h"
+#include "sampler/waiting/call_names.h"
 #include "sampler/walk/runtime_unwind.h"
 
 #define MAX_EARLY 65536
 #define WAIT_NS (500ull * 1000 * 1000)
 #define TABLES_NS (20ull * 1000 * 1000)
-
-/* In the key of the stack for that part of a wait in which the thread was runnable. */
-#define RUNNABLE_KEY 0x5a5a5a5a5a5a5a5aull
 
 /* Kinds of records in the queue are enum event_type, and this one for records of the side band. */
 #define KIND_SIDEBAND 100
@@ -100,11 +99,13 @@ void ebpf_drain_begin(struct ebpf_drain *d, struct sink *sink, uint64_t unwind_u
 
 void ebpf_drain_finish(struct ebpf_drain *d)
 {
+	ebpf_waits_tell(d->waits, &d->out, true);
 	sample_sink_end(&d->out);
 }
 
 void ebpf_drain_end(struct ebpf_drain *d)
 {
+	ebpf_waits_tell(d->waits, &d->out, false);
 	d->out.sink = NULL;
 }
 
@@ -117,18 +118,23 @@ static bool stack_is_whole(const struct stack_event *e, size_t size)
 	       size >= sizeof(*e) + (e->nr_kernel + (size_t)e->nr_user + e->nr_joined) * 8;
 }
 
-/* Interns the stack; that of a wait also as that of a thread which waits for a CPU there. */
 static void keep_stack(struct ebpf_drain *d, const struct process *p, const struct stack_event *e,
 		       struct walked *w)
 {
 	bool kept;
 
-	ebpf_waits_explain(d->waits, e->wait, w);
-	kept = stack_ids_add(d->stacks, e->key, sample_sink_stack(&d->out, p, w));
-	if (e->wait) {
-		ebpf_waits_make_runnable(e->wait, w);
-		kept &= stack_ids_add(d->stacks, e->key ^ RUNNABLE_KEY,
-				      sample_sink_stack(&d->out, p, w));
+	if (e->wait == CALL_STACK) {
+		char number[32];
+
+		w->wait = call_name(e->call);
+		if (!w->wait) {
+			snprintf(number, sizeof(number), "system call %u", e->call);
+			w->wait = number;
+		}
+		kept = stack_ids_add(d->stacks, e->key, sample_sink_stack(&d->out, p, w));
+	} else {
+		kept = e->wait ? ebpf_waits_keep(d->waits, &d->out, p, e->key, e->wait, w)
+			       : stack_ids_add(d->stacks, e->key, sample_sink_stack(&d->out, p, w));
 	}
 	if (!kept)
 		kernel_side_forget_stacks(d->kernel);
@@ -182,19 +188,27 @@ static void sink_sample(struct ebpf_drain *d, const struct sample_event *e,
 }
 
 /* The two parts of a wait have a stack and a column each; a part of no length is no sample. */
-static bool sink_wait(struct ebpf_drain *d, const struct wait_event *e)
+static void sink_parts(struct ebpf_drain *d, const struct sample_event *s, uint64_t runnable,
+		       const struct wait_facts *facts, struct known_stack waiting,
+		       struct known_stack ready)
 {
-	const struct sample_event *s = &e->sample;
-	uint64_t runnable = e->runnable_ns < s->weight_ns ? e->runnable_ns : s->weight_ns;
-	struct known_stack waiting, ready;
-
-	if (!stack_ids_find(d->stacks, s->key, &waiting) ||
-	    !stack_ids_find(d->stacks, s->key ^ RUNNABLE_KEY, &ready))
-		return false;
+	if (runnable > s->weight_ns)
+		runnable = s->weight_ns;
+	if (facts->lock && s->weight_ns > runnable)
+		ebpf_waits_lock(d->waits, &d->out, s, facts, s->weight_ns - runnable);
 	if (s->weight_ns > runnable)
 		sink_sample(d, s, COLUMN_WAITING, s->weight_ns - runnable, waiting);
 	if (runnable)
 		sink_sample(d, s, COLUMN_RUNNABLE, runnable, ready);
+}
+
+static bool sink_wait(struct ebpf_drain *d, const struct wait_event *e)
+{
+	struct known_stack waiting, ready;
+
+	if (!ebpf_waits_find(d->waits, &d->out, e->sample.key, &e->facts, &waiting, &ready))
+		return false;
+	sink_parts(d, &e->sample, e->runnable_ns, &e->facts, waiting, ready);
 	return true;
 }
 
@@ -207,7 +221,9 @@ static bool sink_if_known(struct ebpf_drain *d, const struct wait_event *e)
 		return sink_wait(d, e);
 	if (!stack_ids_find(d->stacks, e->sample.key, &known))
 		return false;
-	sink_sample(d, &e->sample, COLUMN_CPU, e->sample.weight_ns, known);
+	sink_sample(d, &e->sample,
+		    e->sample.header.type == EVENT_CALL ? COLUMN_LONG_CALLS : COLUMN_CPU,
+		    e->sample.weight_ns, known);
 	return true;
 }
 
@@ -243,16 +259,10 @@ static void retry_early(struct ebpf_drain *d, uint64_t now)
 static void sink_wait_snapshot(struct ebpf_drain *d, const struct process *p,
 			       const struct snapshot_event *e, struct walked *w)
 {
-	const struct sample_event *s = &e->sample;
-	uint64_t runnable = s->key < s->weight_ns ? s->key : s->weight_ns;
+	struct known_stack waiting, ready;
 
-	ebpf_waits_explain(d->waits, e->wait, w);
-	if (s->weight_ns > runnable)
-		sink_sample(d, s, COLUMN_WAITING, s->weight_ns - runnable,
-			    sample_sink_stack(&d->out, p, w));
-	ebpf_waits_make_runnable(e->wait, w);
-	if (runnable)
-		sink_sample(d, s, COLUMN_RUNNABLE, runnable, sample_sink_stack(&d->out, p, w));
+	ebpf_waits_once(d->waits, &d->out, p, e->wait, w, &e->facts, &waiting, &ready);
+	sink_parts(d, &e->sample, e->sample.key, &e->facts, waiting, ready);
 }
 
 static void on_snapshot(struct ebpf_drain *d, const struct snapshot_event *e, size_t size)
@@ -303,6 +313,7 @@ static void on_queued(void *context, int kind, const void *data, size_t size)
 	struct ebpf_drain *d = context;
 
 	switch (kind) {
+	case EVENT_CALL:
 	case EVENT_SAMPLE: {
 		const struct wait_event e = { .sample = *(const struct sample_event *)data };
 
@@ -344,6 +355,7 @@ int ebpf_drain_queue_record(void *context, void *data, size_t size)
 		[EVENT_PYTHON] = sizeof(struct stack_event),
 		[EVENT_WAIT] = sizeof(struct wait_event),
 		[EVENT_THREAD] = sizeof(struct thread_event),
+		[EVENT_CALL] = sizeof(struct sample_event),
 	};
 	const struct event_header *h = data;
 	struct ebpf_drain *d = context;

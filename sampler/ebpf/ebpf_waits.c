@@ -5,19 +5,26 @@
 #include "sampler/ebpf/ebpf_waits.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include <uthash.h>
 
 #include "core/base/alloc.h"
+#include "core/base/clock.h"
 #include "core/profile/facts.h"
 #include "core/profile/source.h"
 #include "sampler/ebpf/kernel_side.h"
 #include "sampler/sink/sample_sink.h"
+#include "sampler/sink/stack_ids.h"
+#include "sampler/waiting/lock_waits.h"
+#include "sampler/waiting/wait_object.h"
 #include "sampler/waiting/wait_reason.h"
+#include "sampler/waiting/wait_stacks.h"
 
 #define MAX_ADDRESSES 65536
 /* Threads with a row of their own. Further ones are added up in one row. */
 #define MAX_THREAD_ROWS 65536
+#define TELL_NS (2000ull * 1000 * 1000) /* sums are written this often, and at the end */
 
 struct known_address {
 	uint64_t address;
@@ -27,6 +34,11 @@ struct known_address {
 
 struct ebpf_waits {
 	const struct kernel_side *kernel;
+	struct wait_stacks *stacks;
+	struct stack_ids *ready; /* the same stacks in the column runnable */
+	struct lock_waits *locks;
+	uint64_t told_ns;
+	bool has_wakers;
 	struct known_address *addresses;
 	size_t nr_rows;
 	struct fact_thread_time others;
@@ -37,6 +49,10 @@ struct ebpf_waits *ebpf_waits_new(const struct kernel_side *kernel)
 	struct ebpf_waits *w = xcalloc(1, sizeof(*w));
 
 	w->kernel = kernel;
+	w->stacks = wait_stacks_new();
+	w->ready = stack_ids_new();
+	w->locks = lock_waits_new();
+	w->has_wakers = kernel->wakers;
 	w->others.thread = PROFILE_NONE;
 	return w;
 }
@@ -56,6 +72,9 @@ void ebpf_waits_free(struct ebpf_waits *w)
 	if (!w)
 		return;
 	forget_addresses(w);
+	wait_stacks_free(w->stacks);
+	stack_ids_free(w->ready);
+	lock_waits_free(w->locks);
 	free(w);
 }
 
@@ -77,27 +96,163 @@ static struct wait_hint hint_of(struct ebpf_waits *w, uint64_t address)
 	return a->hint;
 }
 
-void ebpf_waits_explain(struct ebpf_waits *w, uint32_t state, struct walked *walked)
+static void hints_of(struct ebpf_waits *w, const struct walked *walked, struct wait_hint *hints)
 {
-	struct wait_hint hints[MAX_KERNEL_FRAMES];
-	size_t nr = walked->nr_kernel, cut;
-
-	if (!state)
-		return;
-	for (size_t i = 0; i < nr; i++)
+	for (size_t i = 0; i < walked->nr_kernel; i++)
 		hints[i] = hint_of(w, walked->kernel[i]);
-	walked->wait = wait_reason_name(wait_reason_of(hints, nr, state));
-	cut = wait_frames_of_switch(hints, nr);
-	walked->kernel += cut;
-	walked->nr_kernel -= cut;
-	if (!walked->nr_kernel) /* preempted in user code: all frames were of the switch */
-		walked->in_kernel = false;
 }
 
-void ebpf_waits_make_runnable(uint32_t state, struct walked *walked)
+static void cut_leaf(struct walked *walked, size_t nr)
 {
-	if (state != WAIT_PREEMPTED && state != WAIT_NEW)
+	walked->kernel += nr;
+	walked->nr_kernel -= nr;
+}
+
+/* Cuts the frames of the switch off the stack of a wait, and sets what was waited for. */
+static enum wait_reason explain(struct ebpf_waits *w, uint32_t state, struct walked *walked)
+{
+	struct wait_hint hints[MAX_KERNEL_FRAMES];
+	size_t nr = walked->nr_kernel;
+	enum wait_reason reason;
+
+	hints_of(w, walked, hints);
+	reason = wait_reason_of(hints, nr, state);
+	walked->wait = wait_reason_name(reason);
+	cut_leaf(walked, wait_frames_of_switch(hints, nr));
+	if (!walked->nr_kernel) /* preempted in user code: all frames were of the switch */
+		walked->in_kernel = false;
+	return reason;
+}
+
+/* An interrupt has woken the thread: then what it interrupted has nothing to do with it. */
+static bool cut_interrupt(struct ebpf_waits *w, struct walked *walked)
+{
+	struct wait_hint hints[MAX_KERNEL_FRAMES];
+	size_t nr;
+
+	hints_of(w, walked, hints);
+	nr = wait_frames_of_interrupt(hints, walked->nr_kernel);
+	if (nr) {
+		walked->nr_kernel = nr;
+		walked->nr_user = walked->nr_joined = walked->gap = 0;
+		walked->marker = -1;
+	}
+	cut_leaf(walked, wait_frames_of_waking(hints, walked->nr_kernel));
+	return nr;
+}
+
+static void make_runnable(uint32_t state, struct walked *walked)
+{
+	if (state != WAIT_PREEMPTED && state != WAIT_NEW && state != WAIT_THROTTLED)
 		walked->wait = wait_reason_name(REASON_CPU);
+}
+
+bool ebpf_waits_keep(struct ebpf_waits *w, struct sample_sink *out, const struct process *p,
+		     uint64_t key, uint32_t state, struct walked *walked)
+{
+	uint32_t frames[SINK_MAX_FRAMES];
+	struct wait_stack s = { .frames = frames };
+	struct known_stack ready;
+
+	if (state == WAKER_STACK)
+		s.interrupt = cut_interrupt(w, walked);
+	else
+		s.reason = (uint8_t)explain(w, state, walked);
+	s.nr = (uint32_t)sample_sink_frames(out, p, walked, frames, &s.incomplete);
+	if (!wait_stacks_add(w->stacks, key, &s))
+		return false;
+	if (state == WAKER_STACK)
+		return true;
+	make_runnable(state, walked);
+	ready = sample_sink_stack(out, p, walked);
+	return stack_ids_add(w->ready, key, ready);
+}
+
+/* `text` has WAIT_OBJECT_SIZE bytes, `name` those of a thread's name and a NUL. */
+static void top_of(struct ebpf_waits *w, const struct wait_facts *f, enum wait_reason reason,
+		   char *text, char *name, struct wait_top *ret)
+{
+	*ret = (struct wait_top){ 0 };
+	if (wait_object_text(f, reason, text, WAIT_OBJECT_SIZE))
+		ret->object = text;
+	if (f->waker_key) {
+		ret->waker_key = f->waker_key;
+		ret->stack = wait_stacks_find(w->stacks, f->waker_key);
+	}
+	if (!w->has_wakers || (!f->waker_tid && !f->waker_key))
+		return;
+	memcpy(name, f->waker_comm, COMM_SIZE);
+	name[COMM_SIZE] = '\0';
+	ret->waker = !f->waker_tid || (ret->stack && ret->stack->interrupt) ? "an interrupt" : name;
+}
+
+bool ebpf_waits_find(struct ebpf_waits *w, struct sample_sink *out, uint64_t key,
+		     const struct wait_facts *facts, struct known_stack *ret_waiting,
+		     struct known_stack *ret_ready)
+{
+	const struct wait_stack *s = wait_stacks_find(w->stacks, key);
+	char text[WAIT_OBJECT_SIZE], name[COMM_SIZE + 1];
+	struct wait_top top;
+
+	if (!s || !stack_ids_find(w->ready, key, ret_ready))
+		return false;
+	top_of(w, facts, s->reason, text, name, &top);
+	*ret_waiting = wait_stacks_join(w->stacks, out, key, s, &top);
+	return true;
+}
+
+void ebpf_waits_once(struct ebpf_waits *w, struct sample_sink *out, const struct process *p,
+		     uint32_t state, struct walked *walked, const struct wait_facts *facts,
+		     struct known_stack *ret_waiting, struct known_stack *ret_ready)
+{
+	char text[WAIT_OBJECT_SIZE], name[COMM_SIZE + 1];
+	uint32_t frames[SINK_MAX_FRAMES];
+	struct wait_stack s = { .frames = frames };
+	struct wait_top top;
+
+	s.reason = (uint8_t)explain(w, state, walked);
+	s.nr = (uint32_t)sample_sink_frames(out, p, walked, frames, &s.incomplete);
+	top_of(w, facts, s.reason, text, name, &top);
+	*ret_waiting = wait_stacks_join(w->stacks, out, 0, &s, &top);
+	make_runnable(state, walked);
+	*ret_ready = sample_sink_stack(out, p, walked);
+}
+
+/* The thread that released the lock; an interrupt, as of a time limit, released nothing. */
+static uint32_t releaser_of(const struct ebpf_waits *w, struct sample_sink *out,
+			    const struct wait_facts *f)
+{
+	const struct wait_stack *s =
+		f->waker_key ? wait_stacks_find(w->stacks, f->waker_key) : NULL;
+
+	if (!w->has_wakers || !f->waker_tid || !s || s->interrupt)
+		return PROFILE_NONE;
+	return sample_sink_thread(out, f->waker_tgid, f->waker_tid, f->waker_comm);
+}
+
+void ebpf_waits_lock(struct ebpf_waits *w, struct sample_sink *out, const struct sample_event *s,
+		     const struct wait_facts *f, uint64_t waiting_ns)
+{
+	uint32_t thread = sample_sink_thread(out, s->header.tgid, s->tid, s->comm);
+	const struct profile_sample sample = {
+		.time_ns = s->header.time_ns,
+		.thread = thread,
+		.column = COLUMN_WAITING,
+	};
+
+	if (!out->sink->wants || out->sink->wants(out->sink, &sample))
+		lock_waits_add(w->locks, out, s->header.tgid, thread, f, releaser_of(w, out, f),
+			       s->weight_ns, waiting_ns);
+}
+
+void ebpf_waits_tell(struct ebpf_waits *w, struct sample_sink *out, bool at_end)
+{
+	uint64_t now = monotonic_ns();
+
+	if (!at_end && now - w->told_ns < TELL_NS)
+		return;
+	w->told_ns = now;
+	lock_waits_tell(w->locks, out);
 }
 
 void ebpf_waits_thread(struct ebpf_waits *w, struct sample_sink *out, const struct thread_event *e)

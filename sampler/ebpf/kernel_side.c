@@ -21,6 +21,7 @@
 #include "sampler/ebpf/ebpf_probe.h"
 #include "sampler/ebpf/percpu_map.h"
 #include "sampler/selection/cgroups.h"
+#include "sampler/waiting/syscalls_side.h"
 #include "sampler/waiting/waiting_side.h"
 
 #define SYSTEM_WIDE_PROCESSES 65536
@@ -120,7 +121,12 @@ int kernel_side_init(struct kernel_side *k, const struct kernel_side_config *con
 	if (err)
 		return err;
 	k->arena = arena_new(bpf_map__fd(k->skel->maps.arena));
-	return config->waits ? waiting_side_new(k->skel, &k->waiting) : 0;
+	if (config->syscalls)
+		err = syscalls_side_new(k->skel, config->syscalls_ns, &k->syscalls);
+	if (err)
+		return err;
+	k->wakers = config->waits && config->wakers;
+	return config->waits ? waiting_side_new(k->skel, k->wakers, &k->waiting) : 0;
 }
 
 void kernel_side_fini(struct kernel_side *k)
@@ -131,6 +137,7 @@ void kernel_side_fini(struct kernel_side *k)
 	unmap(k->stack_slots, STACK_SLOTS * sizeof(*k->stack_slots));
 	unmap(k->code_slots, CODE_SLOTS * sizeof(*k->code_slots));
 	waiting_side_free(k->waiting);
+	syscalls_side_free(k->syscalls);
 	sprof_bpf__destroy(k->skel);
 }
 

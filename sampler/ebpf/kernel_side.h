@@ -17,12 +17,15 @@
 
 struct arena;
 struct sprof_bpf;
+struct syscalls_side;
 struct waiting_side;
 struct walk_rule;
 
 struct kernel_side {
 	struct sprof_bpf *skel;
-	struct waiting_side *waiting; /* NULL: waits are not followed */
+	struct waiting_side *waiting;	/* NULL: waits are not followed */
+	bool wakers;			/* and so are those that wake */
+	struct syscalls_side *syscalls; /* NULL: they are not counted */
 	struct arena *arena;
 	struct module_entry *modules; /* NR_MODULE_ENTRIES: mapped files, then runtime code */
 	struct walk_rule *rules;      /* WALK_NR_RULES */
@@ -33,6 +36,9 @@ struct kernel_side {
 struct kernel_side_config {
 	bool system_wide, callers_only, no_children, by_user; /* as in source_config */
 	bool waits;					      /* follow the waits of threads */
+	bool wakers;					      /* and who wakes them */
+	bool syscalls;					      /* count system calls */
+	uint64_t syscalls_ns;				      /* as in source_config */
 	uint32_t user;
 	const char *const *cgroups; /* folders, at most MAX_CGROUPS; see struct source_config */
 	size_t nr_cgroups;

@@ -45,6 +45,7 @@
 #include "sampler/walk/expected_code.h"
 #include "sampler/walk/stack_tables.h"
 #include "sampler/walk/table_builder.h"
+#include "sampler/waiting/syscalls_side.h"
 #include "sampler/waiting/waiting_side.h"
 #include "sampler/waiting/waiting_way.h"
 
@@ -171,6 +172,9 @@ static int make_parts(struct source *s, const struct source_config *config)
 		.no_children = config->no_children,
 		.by_user = config->by_user,
 		.waits = config->clock != CLOCK_CPU,
+		.wakers = config->wakers,
+		.syscalls = config->syscalls,
+		.syscalls_ns = config->syscalls_ns,
 		.user = config->user,
 		.cgroups = config->cgroups,
 		.nr_cgroups = config->nr_cgroups,
@@ -217,14 +221,19 @@ static enum source_fit source_fit(const struct source_config *config, char *why,
 {
 	struct waiting_kernel kernel;
 
-	if (config->clock == CLOCK_CPU)
+	if (config->clock == CLOCK_CPU && !config->syscalls)
 		return SOURCE_FITS;
 	if (config->nr_cgroups || config->by_user) {
 		snprintf(why, why_size,
-			 "ebpf follows waits of processes and of the whole system, "
-			 "not of cgroups or users");
+			 config->clock == CLOCK_CPU
+				 ? "ebpf counts system calls of processes and of the whole system, "
+				   "not of cgroups or users"
+				 : "ebpf follows waits of processes and of the whole system, "
+				   "not of cgroups or users");
 		return SOURCE_CANNOT;
 	}
+	if (config->clock == CLOCK_CPU)
+		return SOURCE_FITS;
 	waiting_kernel_examine(&kernel);
 	if (kernel.way != WAITING_CANNOT)
 		return SOURCE_FITS;
@@ -240,7 +249,8 @@ static int source_open(const struct source_config *config, struct source **ret)
 	int err;
 
 	if (source_fit(config, why, sizeof(why)) == SOURCE_CANNOT) {
-		log_error(0, "sample waits: %s", why);
+		log_error(0, "%s: %s", config->clock == CLOCK_CPU ? "count system calls" : "sample waits",
+			  why);
 		return -ENOTSUP;
 	}
 	s = xcalloc(1, sizeof(*s));
@@ -288,6 +298,8 @@ static int source_start(struct source *s)
 	for (struct process *p = s->processes.processes; p; p = p->hh.next)
 		expected_code_end(p);
 	err = s->kernel.waiting ? waiting_side_start(s->kernel.waiting) : 0;
+	if (!err && s->kernel.syscalls)
+		err = syscalls_side_start(s->kernel.syscalls);
 	if (!err && s->clock != CLOCK_OFF)
 		err = cpu_events_enable(s->events);
 	if (err)
@@ -361,6 +373,10 @@ static void source_stop(struct source *s, struct sink *sink)
 	cpu_events_disable(s->events);
 	if (s->kernel.waiting)
 		waiting_side_stop(s->kernel.waiting);
+	if (s->kernel.syscalls) {
+		syscalls_side_stop(s->kernel.syscalls);
+		syscalls_side_tell(s->kernel.syscalls, sink);
+	}
 	report_unreadable(s);
 	s->stats.nr_throttled += cpu_events_read_throttles(s->events);
 	ebpf_drain_begin(s->drain, sink, monotonic_ns() + LAST_UNWIND_NS);

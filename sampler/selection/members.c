@@ -20,7 +20,7 @@
 #include "sampler/target/proc_life.h"
 
 #define ROUND_NS (100ull * 1000 * 1000)
-#define ROUND_SHARE 50 /* looking takes at most a fiftieth of our time */
+#define ROUND_SHARE 50 /* looking takes at most a fiftieth of a CPU */
 #define MAX_SEEN 65536
 
 struct members {
@@ -113,7 +113,7 @@ static void visit_user(struct members *m)
 
 static void look(struct members *m, int (*add)(void *context, pid_t pid), void *context)
 {
-	uint64_t now = monotonic_ns(), took;
+	uint64_t before = thread_cpu_ns(), took;
 
 	m->add = add;
 	m->context = context;
@@ -126,8 +126,9 @@ static void look(struct members *m, int (*add)(void *context, pid_t pid), void *
 		log_warning("%zu process%s %s not sampled, such as %d: %s", m->nr_failed,
 			    m->nr_failed == 1 ? "" : "es", m->nr_failed == 1 ? "is" : "are",
 			    (int)m->failed, strerror(-m->first_error));
-	took = monotonic_ns() - now;
-	m->next_ns = now + (took * ROUND_SHARE > ROUND_NS ? took * ROUND_SHARE : ROUND_NS);
+	took = thread_cpu_ns() - before;
+	m->next_ns =
+		monotonic_ns() + (took * ROUND_SHARE > ROUND_NS ? took * ROUND_SHARE : ROUND_NS);
 }
 
 void members_begin(struct members *m, int (*add)(void *context, pid_t pid), void *context)

@@ -21,6 +21,7 @@
 #include "core/base/proc_status.h"
 #include "core/base/text_file.h"
 #include "core/profile/source.h"
+#include "core/untrusted/job_rank.h"
 #include "sampler/target/container_id.h"
 #include "sampler/target/proc_life.h"
 
@@ -28,6 +29,7 @@
 #define MAX_CGROUP_FILE (64u << 10)
 #define MAX_PASSWD (1u << 20) /* lines */
 #define NEW_NS (2000ull * 1000 * 1000)
+#define MAX_RANK_LOOKS 16 /* of one process */
 
 struct known {
 	pid_t pid, parent;
@@ -37,6 +39,9 @@ struct known {
 	bool is_read; /* the fields above are known, or the parent's */
 	bool was_new;
 	bool sampled; /* the sink knows it */
+	struct job_rank rank;
+	bool has_rank;
+	uint8_t nr_rank_looks;
 	UT_hash_handle hh;
 };
 
@@ -216,6 +221,27 @@ static void tell(const struct process_facts *f, struct sink *sink, const struct 
 	sink->fact(sink, FACT_PROCESS, &row);
 }
 
+/* A rank is told again where it has changed: a rank may start a job of its own. */
+static void look_up_rank(struct sink *sink, struct known *k)
+{
+	struct job_rank r;
+
+	if (k->nr_rank_looks == MAX_RANK_LOOKS)
+		return;
+	k->nr_rank_looks++;
+	if (!job_rank_of_process(k->pid, &r))
+		return;
+	if (k->has_rank && r.rank == k->rank.rank && r.nr_ranks == k->rank.nr_ranks)
+		return;
+	k->has_rank = true;
+	k->rank = r;
+	sink->fact(sink, FACT_RANK,
+		   &(struct fact_rank){ .pid = (uint64_t)k->pid,
+					.rank = r.rank,
+					.local_rank = r.local_rank,
+					.nr_ranks = r.nr_ranks });
+}
+
 static struct known *find(struct process_facts *f, pid_t pid)
 {
 	struct known *k;
@@ -240,13 +266,16 @@ void process_facts_sampled(struct process_facts *f, struct sink *sink, pid_t pid
 {
 	struct known *k = find(f, pid);
 
-	if (k && k->sampled)
+	if (k && k->sampled) {
+		look_up_rank(sink, k);
 		return;
+	}
 	k = k ? k : add(f, pid);
 	k->sampled = true;
 	read_process(f, k);
 	if (k->is_read)
 		tell(f, sink, k);
+	look_up_rank(sink, k);
 }
 
 void process_facts_forked(struct process_facts *f, pid_t parent, pid_t child)

@@ -1,7 +1,7 @@
 /*
  * Tells the sink of each sampled process what it belongs to: cgroup, container, user, parent
- * (struct fact_process). /proc is read at a process's first sample; one that has ended by then has
- * what its parent had.
+ * (struct fact_process), and its rank in a distributed job (struct fact_rank). /proc is read at a
+ * process's first sample; one that has ended by then has what its parent had, but no rank.
  */
 #ifndef SPROF_PROCESS_FACTS_H
 #define SPROF_PROCESS_FACTS_H
@@ -14,7 +14,12 @@ struct sink;
 struct process_facts *process_facts_new(void);
 void process_facts_free(struct process_facts *facts); /* NULL is fine */
 
-/* A sample of this process goes to the sink. Does nothing for a process that is known. */
+/*
+ * A thread of this process, under a name that it did not have before, has a sample for the sink. Of
+ * a process that is known only the rank is looked up again: a launcher forks, which gives the child
+ * the environment of the parent, and then has it execute the program with its own, which renames
+ * it.
+ */
 void process_facts_sampled(struct process_facts *facts, struct sink *sink, pid_t pid);
 /* A process was forked: whatever had that number before is forgotten. */
 void process_facts_forked(struct process_facts *facts, pid_t parent, pid_t child);

@@ -20,8 +20,6 @@
 #include "sampler/runtimes/python/code_objects.h"
 
 #define MAX_THREAD_NAMES 65536
-/* A whole stack: kernel and user frames, two markers at the root, three in the middle, a wait. */
-#define MAX_SINK_FRAMES (MAX_KERNEL_FRAMES + MAX_USER_FRAMES + MAX_JOINED_FRAMES + 6)
 
 /* A thread's name as last seen. */
 struct thread_name {
@@ -134,8 +132,7 @@ static uint32_t kernel_frame(struct sample_sink *out, uint64_t address)
 				address);
 }
 
-/* A frame that says what a thread waits for. */
-static uint32_t wait_frame(struct sample_sink *out, const char *name)
+uint32_t sample_sink_wait_frame(struct sample_sink *out, const char *name)
 {
 	if (out->wait_module == PROFILE_NONE)
 		out->wait_module =
@@ -191,7 +188,8 @@ struct writer {
 	bool deep; /* repeated frames are counted */
 	struct known_stack known;
 	size_t nr;
-	uint32_t frames[MAX_SINK_FRAMES];
+	uint32_t
+		*frames; /* SINK_MAX_FRAMES: two markers at the root, three in the middle, a wait */
 };
 
 static void add_marker(struct writer *s, enum marker marker)
@@ -276,17 +274,17 @@ static void add_user_part(struct writer *s)
 	}
 }
 
-struct known_stack sample_sink_stack(struct sample_sink *out, const struct process *p,
-				     const struct walked *w)
+size_t sample_sink_frames(struct sample_sink *out, const struct process *p, const struct walked *w,
+			  uint32_t *frames, uint8_t *ret_incomplete)
 {
-	struct writer s; /* not all of it is initialized: it is large */
+	struct writer s = {
+		.out = out,
+		.p = p,
+		.w = w,
+		.deep = w->nr_user > REPEATS_MIN_DEPTH,
+		.frames = frames,
+	};
 
-	s.out = out;
-	s.p = p;
-	s.w = w;
-	s.deep = w->nr_user > REPEATS_MIN_DEPTH;
-	s.known = (struct known_stack){ 0 };
-	s.nr = 0;
 	if (w->python_broken)
 		add_marker(&s, MARKER_PYTHON);
 	if (w->marker >= 0 && !w->nr_joined)
@@ -297,9 +295,20 @@ struct known_stack sample_sink_stack(struct sample_sink *out, const struct proce
 	for (size_t i = w->nr_kernel; i-- > 0;)
 		s.frames[s.nr++] = kernel_frame(out, w->kernel[i] - (i || w->wait ? 1 : 0));
 	if (w->wait)
-		s.frames[s.nr++] = wait_frame(out, w->wait);
-	s.known.stack = out->sink->stack(out->sink, s.frames, s.nr);
-	return s.known;
+		s.frames[s.nr++] = sample_sink_wait_frame(out, w->wait);
+	*ret_incomplete = s.known.incomplete;
+	return s.nr;
+}
+
+struct known_stack sample_sink_stack(struct sample_sink *out, const struct process *p,
+				     const struct walked *w)
+{
+	uint32_t frames[SINK_MAX_FRAMES];
+	struct known_stack known = { 0 };
+	size_t nr = sample_sink_frames(out, p, w, frames, &known.incomplete);
+
+	known.stack = out->sink->stack(out->sink, frames, nr);
+	return known;
 }
 
 uint32_t sample_sink_thread(struct sample_sink *out, uint32_t pid, uint32_t tid, const char *name)
@@ -325,6 +334,14 @@ uint32_t sample_sink_thread(struct sample_sink *out, uint32_t pid, uint32_t tid,
 	comm[COMM_SIZE] = '\0';
 	t->sink_id = out->sink->thread(out->sink, t->pid, t->tid, sink_string(out, comm));
 	return t->sink_id;
+}
+
+uint32_t sample_sink_known_thread(const struct sample_sink *out, uint32_t pid, uint32_t tid)
+{
+	struct thread_name *t;
+
+	HASH_FIND_INT(out->threads, &tid, t);
+	return t && t->pid == pid ? t->sink_id : PROFILE_NONE;
 }
 
 void sample_sink_sample(struct sample_sink *out, const struct profile_sample *sample,

@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "core/portable/frames.h"
 #include "core/profile/source.h"
 #include "sampler/target/mapped_file.h"
 #include "sampler/sink/stack_ids.h"
@@ -68,8 +69,20 @@ uint32_t sample_sink_module(struct sample_sink *out, struct mapped_file *file);
  */
 struct known_stack sample_sink_stack(struct sample_sink *out, const struct process *p,
 				     const struct walked *walked);
+/* The most frames of a stack in the sink. */
+#define SINK_MAX_FRAMES (MAX_KERNEL_FRAMES + MAX_USER_FRAMES + MAX_JOINED_FRAMES + 6)
+/*
+ * As sample_sink_stack(), but fills frames[SINK_MAX_FRAMES], root first, and returns their number;
+ * for stacks that are joined before they are interned. *ret_incomplete as in struct known_stack.
+ */
+size_t sample_sink_frames(struct sample_sink *out, const struct process *p,
+			  const struct walked *walked, uint32_t *frames, uint8_t *ret_incomplete);
+/* A frame that says what a thread waits for. */
+uint32_t sample_sink_wait_frame(struct sample_sink *out, const char *name);
 /* The sink's id of a thread under its present name: COMM_SIZE bytes, filled with NUL. */
 uint32_t sample_sink_thread(struct sample_sink *out, uint32_t pid, uint32_t tid, const char *comm);
+/* The same of a thread whose name was seen before; PROFILE_NONE: it was not. */
+uint32_t sample_sink_known_thread(const struct sample_sink *out, uint32_t pid, uint32_t tid);
 /* Counts a sample with that stack and hands it to the sink. */
 void sample_sink_sample(struct sample_sink *out, const struct profile_sample *sample,
 			struct known_stack stack);

@@ -14,12 +14,12 @@
 /* How long a map table that names rows may still be in use after their last user. */
 #define GRACE_NS (2000ull * 1000 * 1000)
 
-void runtime_rows_use(struct runtime_rows *rows)
+static void use(struct runtime_rows *rows)
 {
 	rows->nr_users++;
 }
 
-void runtime_rows_unuse(struct runtime_rows *rows)
+static void unuse(struct runtime_rows *rows)
 {
 	if (!--rows->nr_users)
 		rows->free_at_ns = monotonic_ns() + GRACE_NS;
@@ -40,7 +40,7 @@ struct runtime_region *runtime_regions_find(const struct runtime_regions *region
 void runtime_region_drop_rows(struct runtime_region *region)
 {
 	if (region->rows)
-		runtime_rows_unuse(region->rows);
+		unuse(region->rows);
 	region->rows = NULL;
 }
 
@@ -79,7 +79,7 @@ void runtime_regions_forget_past(struct runtime_regions *regions, uint64_t now)
 
 	for (size_t i = 0; i < regions->nr_past; i++) {
 		if (regions->past[i].until_ns < now)
-			runtime_rows_unuse(regions->past[i].rows);
+			unuse(regions->past[i].rows);
 		else
 			regions->past[kept++] = regions->past[i];
 	}
@@ -94,13 +94,13 @@ void runtime_regions_copy(struct runtime_regions *to, const struct runtime_regio
 	for (size_t i = 0; i < from->nr; i++) {
 		to->list[i] = from->list[i];
 		if (to->list[i].rows)
-			runtime_rows_use(to->list[i].rows);
+			use(to->list[i].rows);
 	}
 	to->past_capacity = from->nr_past;
 	to->past = xcalloc(from->nr_past, sizeof(*to->past));
 	for (size_t i = 0; i < from->nr_past; i++) {
 		to->past[i] = from->past[i];
-		runtime_rows_use(to->past[i].rows);
+		use(to->past[i].rows);
 	}
 }
 
@@ -109,7 +109,7 @@ void runtime_regions_clear(struct runtime_regions *regions)
 	for (size_t i = 0; i < regions->nr; i++)
 		runtime_region_drop_rows(&regions->list[i]);
 	for (size_t i = 0; i < regions->nr_past; i++)
-		runtime_rows_unuse(regions->past[i].rows);
+		unuse(regions->past[i].rows);
 	free(regions->past);
 	free(regions->list);
 	*regions = (struct runtime_regions){ 0 };

@@ -25,9 +25,6 @@ struct runtime_rows {
 	uint64_t free_at_ns;	    /* set with the last user; map tables may name it until then */
 };
 
-void runtime_rows_use(struct runtime_rows *rows);
-void runtime_rows_unuse(struct runtime_rows *rows);
-
 struct runtime_region {
 	uint64_t start, end;
 	struct runtime_rows *rows; /* NULL: no rules for its code, or it was not read */

@@ -28,7 +28,7 @@
 #include "sampler/timer/wake_signal.h"
 
 #define ROUND_NS (100ull * 1000 * 1000)
-#define ROUND_SHARE 50 /* looking takes at most a fiftieth of our time */
+#define ROUND_SHARE 50 /* looking takes at most a fiftieth of a CPU */
 /* Of CPU time; a process that used less is not worth a stop. */
 #define WORTH_NS (20ull * 1000 * 1000)
 #define LOADED_NS (2000ull * 1000 * 1000) /* of CPU time; a library that has used so much listens */
@@ -335,18 +335,19 @@ static bool poll_child(struct timer_follow *f, struct child *c, unsigned int *nr
 
 void timer_follow_poll(struct timer_follow *f)
 {
-	uint64_t now = monotonic_ns(), took;
+	uint64_t before = thread_cpu_ns(), took;
 	unsigned int nr_reached = 0;
 	struct child *c, *next;
 
-	if (f->processes->stopping || now < f->next_ns)
+	if (f->processes->stopping || monotonic_ns() < f->next_ns)
 		return;
 	look_around(f);
 	HASH_ITER (hh, f->children, c, next)
 		if (!poll_child(f, c, &nr_reached))
 			forget(f, c);
-	took = monotonic_ns() - now;
-	f->next_ns = now + (took * ROUND_SHARE > ROUND_NS ? took * ROUND_SHARE : ROUND_NS);
+	took = thread_cpu_ns() - before;
+	f->next_ns =
+		monotonic_ns() + (took * ROUND_SHARE > ROUND_NS ? took * ROUND_SHARE : ROUND_NS);
 }
 
 void timer_follow_end(struct timer_follow *f)

@@ -115,6 +115,14 @@ static enum source_fit source_fit(const struct source_config *config, char *why,
 		snprintf(why, why_size, "timer cannot sample waits alone");
 		return SOURCE_CANNOT;
 	}
+	if (config->syscalls) {
+		snprintf(why, why_size, "timer does not count system calls");
+		return SOURCE_CANNOT;
+	}
+	if (config->wakers) {
+		snprintf(why, why_size, "timer does not see who wakes a thread");
+		return SOURCE_CANNOT;
+	}
 	if (config->system_wide || !knows_event(config->event)) {
 		snprintf(why, why_size, "timer samples %s",
 			 config->system_wide ? "no whole system" : "CPU time only");

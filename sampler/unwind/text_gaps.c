@@ -33,8 +33,12 @@ static void add(struct vaddr_list *list, uint64_t vaddr)
 
 static bool is_in_gap(const struct text_gaps *gaps, uint64_t vaddr)
 {
-	size_t at = SEARCH(i, gaps->nr, gaps->gaps[i].end <= vaddr);
+	size_t at;
 
+	/* Most words of data are no addresses of code. */
+	if (!gaps->nr || vaddr < gaps->gaps[0].start || vaddr >= gaps->gaps[gaps->nr - 1].end)
+		return false;
+	at = SEARCH(i, gaps->nr, gaps->gaps[i].end <= vaddr);
 	return at < gaps->nr && vaddr >= gaps->gaps[at].start;
 }
 

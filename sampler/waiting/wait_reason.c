@@ -12,15 +12,25 @@
 const char *wait_reason_name(enum wait_reason reason)
 {
 	static const char *const names[NR_WAIT_REASONS] = {
-		[REASON_NONE] = "other wait",	       [REASON_LOCK] = "lock wait",
-		[REASON_PIPE] = "pipe wait",	       [REASON_SOCKET] = "socket wait",
-		[REASON_DISK] = "disk wait",	       [REASON_SLEEP] = "sleep",
-		[REASON_POLL] = "poll wait",	       [REASON_CHILD] = "child wait",
-		[REASON_SIGNAL] = "signal wait",       [REASON_TERMINAL] = "terminal wait",
-		[REASON_FILE_LOCK] = "file lock wait", [REASON_KERNEL_LOCK] = "kernel lock wait",
-		[REASON_PAGE_FAULT] = "page fault",    [REASON_STOPPED] = "stopped",
-		[REASON_PREEMPTED] = "preempted",      [REASON_NEW_THREAD] = "new thread",
-		[REASON_OTHER] = "other wait",	       [REASON_CPU] = "CPU wait",
+		[REASON_NONE] = "other wait",
+		[REASON_LOCK] = "lock wait",
+		[REASON_PIPE] = "pipe wait",
+		[REASON_SOCKET] = "socket wait",
+		[REASON_DISK] = "disk wait",
+		[REASON_SLEEP] = "sleep",
+		[REASON_POLL] = "poll wait",
+		[REASON_CHILD] = "child wait",
+		[REASON_SIGNAL] = "signal wait",
+		[REASON_TERMINAL] = "terminal wait",
+		[REASON_FILE_LOCK] = "file lock wait",
+		[REASON_KERNEL_LOCK] = "kernel lock wait",
+		[REASON_PAGE_FAULT] = "page fault",
+		[REASON_STOPPED] = "stopped",
+		[REASON_PREEMPTED] = "preempted",
+		[REASON_NEW_THREAD] = "new thread",
+		[REASON_OTHER] = "other wait",
+		[REASON_CPU] = "CPU wait",
+		[REASON_THROTTLED] = "throttled by its cgroup",
 	};
 
 	return names[reason];
@@ -126,6 +136,25 @@ static const struct {
 	{ "asm_common_interrupt", SWITCH_ENTRY }, { "common_interrupt", SWITCH_ENTRY },
 };
 
+/* From the tracepoint to the function that has a name for what it does. */
+static const char *const waking[] = {
+	"try_to_wake_up",
+	"ttwu_",
+	"wake_up_process",
+	"wake_up_state",
+	"wake_up_q",
+	"default_wake_function",
+	"autoremove_wake_function",
+	"woken_wake_function",
+	"__wake_up",
+	"bpf_trace_run",
+	"__traceiter_",
+	"__bpf_trace_",
+	"bpf_prog_",
+	"bpf_trampoline_",
+	"bpf_get_stack",
+};
+
 static bool begins_with(const char *s, const char *prefix)
 {
 	return !strncmp(s, prefix, strlen(prefix));
@@ -133,8 +162,10 @@ static bool begins_with(const char *s, const char *prefix)
 
 struct wait_hint wait_hint_of(const char *symbol)
 {
-	struct wait_hint hint = { REASON_NONE, 0 };
+	struct wait_hint hint = { 0 };
 
+	for (size_t i = 0; i < sizeof(waking) / sizeof(*waking); i++)
+		hint.wakes |= begins_with(symbol, waking[i]);
 	for (size_t i = 0; i < sizeof(switching) / sizeof(*switching); i++)
 		if (!hint.of_switch && begins_with(symbol, switching[i].prefix))
 			hint.of_switch = switching[i].part;
@@ -157,6 +188,23 @@ size_t wait_frames_of_switch(const struct wait_hint *hints, size_t nr)
 	return i;
 }
 
+size_t wait_frames_of_waking(const struct wait_hint *hints, size_t nr)
+{
+	size_t i = 0;
+
+	while (i < nr && hints[i].wakes)
+		i++;
+	return i < nr ? i : 0;
+}
+
+size_t wait_frames_of_interrupt(const struct wait_hint *hints, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++)
+		if (hints[i].of_switch == SWITCH_ENTRY)
+			return i + 1;
+	return 0;
+}
+
 enum wait_reason wait_reason_of(const struct wait_hint *hints, size_t nr, uint32_t state)
 {
 	enum wait_reason reason = REASON_NONE;
@@ -165,6 +213,8 @@ enum wait_reason wait_reason_of(const struct wait_hint *hints, size_t nr, uint32
 		return REASON_NEW_THREAD;
 	if (state == WAIT_PREEMPTED)
 		return REASON_PREEMPTED;
+	if (state == WAIT_THROTTLED)
+		return REASON_THROTTLED;
 	if (state == WAIT_STOPPED)
 		return REASON_STOPPED;
 	for (size_t i = wait_frames_of_switch(hints, nr); i < nr; i++) {

@@ -27,6 +27,7 @@ enum wait_reason {
 	REASON_NEW_THREAD,
 	REASON_OTHER,
 	REASON_CPU, /* the part of a wait after the thread was woken */
+	REASON_THROTTLED,
 	NR_WAIT_REASONS
 };
 
@@ -37,6 +38,7 @@ const char *wait_reason_name(enum wait_reason reason);
 struct wait_hint {
 	uint8_t reason;	   /* enum wait_reason */
 	uint8_t of_switch; /* enum switch_part */
+	bool wakes;	   /* it is part of waking a thread */
 };
 
 /* Functions that say nothing about the wait, nor do those that they called. */
@@ -53,6 +55,13 @@ struct wait_hint wait_hint_of(const char *symbol);
  * belong to the switch itself, and to what sampled it; `state` is an enum wait_state.
  */
 size_t wait_frames_of_switch(const struct wait_hint *hints, size_t nr);
+/* Of the stack of a waker: how many frames at the leaf are the waking itself. */
+size_t wait_frames_of_waking(const struct wait_hint *hints, size_t nr);
+/*
+ * And how many frames from the leaf on belong to an interrupt, with its entry; 0: the thread itself
+ * woke the other one.
+ */
+size_t wait_frames_of_interrupt(const struct wait_hint *hints, size_t nr);
 enum wait_reason wait_reason_of(const struct wait_hint *hints, size_t nr, uint32_t state);
 
 #endif

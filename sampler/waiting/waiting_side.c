@@ -1,6 +1,6 @@
 /*
- * Loads the programs with the maps of the main object in place of their own, where both must see
- * the same. What a walk writes stays apart: a tick may interrupt the walk of a wait at any place.
+ * Loads the programs beside those of the main object (shared_maps.h): a tick may interrupt the walk
+ * of a wait at any place.
  */
 #include "sampler/waiting/waiting_side.h"
 
@@ -24,7 +24,9 @@
 #include "sampler/bpf/events.h"
 #include "sampler/bpf/sprof.skel.h"
 #include "sampler/bpf/waiting.skel.h"
+#include "sampler/waiting/shared_maps.h"
 #include "sampler/waiting/waiting_way.h"
+#include "sampler/waiting/wakers_side.h"
 
 /*
  * Waits of 1 ms and more are all sampled, as long as there are no more than that many in a second,
@@ -38,6 +40,7 @@
 
 struct waiting_side {
 	struct waiting_bpf *skel;
+	struct wakers_side *wakers; /* NULL: not asked for */
 	struct waiting_kernel kernel;
 	struct bpf_link *links[MAX_LINKS];
 	size_t nr_links;
@@ -51,24 +54,6 @@ struct waiting_side {
 };
 
 /* ---- loading */
-
-static int share_maps(struct waiting_side *w, const struct sprof_bpf *main)
-{
-	static const char *const shared[] = {
-		"processes", "stack_slots", "counters",	   "ring",    "cgroups",    "arena",
-		"rules",     "modules",	    "known_rules", "pythons", "code_slots",
-	};
-
-	for (size_t i = 0; i < sizeof(shared) / sizeof(*shared); i++) {
-		struct bpf_map *to = bpf_object__find_map_by_name(w->skel->obj, shared[i]);
-		const struct bpf_map *from = bpf_object__find_map_by_name(main->obj, shared[i]);
-		int err = to && from ? bpf_map__reuse_fd(to, bpf_map__fd(from)) : -ENOENT;
-
-		if (err)
-			return err;
-	}
-	return 0;
-}
 
 static void copy_settings(struct waiting_side *w, const struct sprof_bpf *main)
 {
@@ -154,14 +139,16 @@ static int open_interrupts(struct waiting_side *w)
 	return err;
 }
 
-int waiting_side_new(const struct sprof_bpf *main, struct waiting_side **ret)
+int waiting_side_new(const struct sprof_bpf *main, bool wakers, struct waiting_side **ret)
 {
 	struct waiting_side *w = xcalloc(1, sizeof(*w));
 	int err;
 
 	waiting_kernel_examine(&w->kernel);
 	w->skel = w->kernel.way == WAITING_CANNOT ? NULL : waiting_bpf__open();
-	err = w->skel ? share_maps(w, main) : w->kernel.way == WAITING_CANNOT ? -ENOTSUP : -errno;
+	err = w->skel				? shared_maps_of_walks(w->skel->obj, main->obj)
+	      : w->kernel.way == WAITING_CANNOT ? -ENOTSUP
+						: -errno;
 	if (!err) {
 		copy_settings(w, main);
 		choose_programs(w);
@@ -169,6 +156,8 @@ int waiting_side_new(const struct sprof_bpf *main, struct waiting_side **ret)
 	}
 	if (!err && w->kernel.way == WAITING_BY_INTERRUPT)
 		err = open_interrupts(w);
+	if (!err && wakers)
+		err = wakers_side_new(main, w->skel, &w->wakers);
 	if (err)
 		waiting_side_free(w);
 	else
@@ -187,6 +176,7 @@ void waiting_side_free(struct waiting_side *w)
 	if (!w)
 		return;
 	detach(w);
+	wakers_side_free(w->wakers);
 	bpf_link__destroy(w->unwatch);
 	bpf_link__destroy(w->watch);
 	bpf_link__destroy(w->tell);
@@ -271,6 +261,8 @@ int waiting_side_start(struct waiting_side *w)
 		w->unwatch = bpf_program__attach(w->skel->progs.unwatch_thread);
 		err = w->unwatch ? 0 : -errno;
 	}
+	if (!err && w->wakers)
+		err = wakers_side_start(w->wakers);
 	w->started = !err;
 	return err ? err : watch_threads(w);
 }
@@ -306,6 +298,8 @@ void waiting_side_stop(struct waiting_side *w)
 		return;
 	w->started = false;
 	__atomic_store_n(&w->skel->bss->end_ns, monotonic_ns(), __ATOMIC_RELEASE);
+	if (w->wakers)
+		wakers_side_stop(w->wakers);
 	detach(w);
 }
 

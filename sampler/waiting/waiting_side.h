@@ -5,6 +5,7 @@
 #ifndef SPROF_WAITING_SIDE_H
 #define SPROF_WAITING_SIDE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -12,8 +13,11 @@
 struct sprof_bpf;
 struct waiting_side;
 
-/* Loads the programs; attaches nothing. `main` is loaded and outlives the result. 0 or -errno. */
-int waiting_side_new(const struct sprof_bpf *main, struct waiting_side **ret);
+/*
+ * Loads the programs, with `wakers` also the one that follows who wakes; attaches nothing. `main` is
+ * loaded and outlives the result. 0 or -errno.
+ */
+int waiting_side_new(const struct sprof_bpf *main, bool wakers, struct waiting_side **ret);
 void waiting_side_free(struct waiting_side *w);
 
 /* The process is a target. */

@@ -33,7 +33,7 @@ struct walk_publisher {
 	struct file_table *files;
 	struct python_files *pythons; /* NULL: Python frames are not wanted */
 	struct code_reader *code_reader;
-	struct sample_sink out;	      /* for the sink's ids of mapped files */
+	struct sample_sink out; /* for the sink's ids of mapped files */
 	struct profile_stats stats;
 	struct walk_target *targets;
 };
@@ -66,12 +66,29 @@ struct walk_publisher *walk_publisher_new(bool python, const struct sandbox *san
 	return p;
 }
 
+static void remove_target(struct walk_publisher *p, struct walk_target *t)
+{
+	struct walk_target **at = &p->targets;
+
+	while (*at && *at != t)
+		at = &(*at)->next;
+	if (*at)
+		*at = t->next;
+	if (t->space)
+		shared_memory_unmap(t->space, sizeof(*t->space));
+	if (t->space_fd >= 0)
+		close(t->space_fd);
+	process_fini(&t->maps);
+	python_codes_free(t->python_codes);
+	free(t);
+}
+
 void walk_publisher_free(struct walk_publisher *p)
 {
 	if (!p)
 		return;
 	while (p->targets)
-		walk_publisher_remove(p, p->targets);
+		remove_target(p, p->targets);
 	table_builder_free(p->builder);
 	walk_arena_free(p->arena);
 	file_table_free(p->files);
@@ -135,28 +152,11 @@ struct walk_target *walk_publisher_add(struct walk_publisher *p, pid_t pid)
 	t->next = p->targets;
 	p->targets = t;
 	if (map_space(t)) {
-		walk_publisher_remove(p, t);
+		remove_target(p, t);
 		return NULL;
 	}
 	walk_target_refresh(t);
 	return t;
-}
-
-void walk_publisher_remove(struct walk_publisher *p, struct walk_target *t)
-{
-	struct walk_target **at = &p->targets;
-
-	while (*at && *at != t)
-		at = &(*at)->next;
-	if (*at)
-		*at = t->next;
-	if (t->space)
-		shared_memory_unmap(t->space, sizeof(*t->space));
-	if (t->space_fd >= 0)
-		close(t->space_fd);
-	process_fini(&t->maps);
-	python_codes_free(t->python_codes);
-	free(t);
 }
 
 int walk_publisher_arena_fd(const struct walk_publisher *p)

@@ -1,7 +1,7 @@
 # Times pictures of a million different stacks in headless Chromium.
 
 bench_browser() {
-	local nr=${QUICK:+100000} kind name
+	local nr=${QUICK:+100000} shape kind name
 	nr=${nr:-1000000}
 	local -A budgets=([html.ready]=1000 [html.zoom]=50 [html.unzoom]=50 [html.search]=100 [html.memory]=300
 		[svg.ready]=1000 [svg.zoom]=150 [svg.unzoom]=150 [svg.search]=150 [svg.memory]=300)
@@ -9,13 +9,20 @@ bench_browser() {
 		echo "  skipped: needs node and chromium"
 		return
 	fi
-	PYTHONHASHSEED=0 python3 tests/bench/make_stacks.py "$nr" >"$work/stacks"
-	for kind in html svg; do
-		"$SPROF" flame "$work/stacks" -o "$work/browser.$kind"
-		timeout 300 node tests/browser/page.js "$work/browser.$kind" <tests/bench/browser.js >"$work/browser"
-		while read -r name value; do note "$kind.$name" "$value"; done <"$work/browser"
+	for shape in growing deep; do
+		PYTHONHASHSEED=0 python3 tests/bench/make_stacks.py "$nr" "$shape" >"$work/stacks"
+		for kind in html svg; do
+			rm -f "$work/$kind".*
+			"$SPROF" flame "$work/stacks" -o "$work/browser.$kind"
+			timeout 300 node tests/browser/page.js "$work/browser.$kind" <tests/bench/browser.js >"$work/browser"
+			while read -r name value; do note "$kind.$name" "$value"; done <"$work/browser"
+		done
+		browser_rows
 	done
-	title "$nr different stacks in $("${CHROMIUM:-chromium}" --version 2>/dev/null | head -1), load $(cut -d' ' -f1 /proc/loadavg)"
+}
+
+browser_rows() {
+	title "$nr different stacks ($shape) in $("${CHROMIUM:-chromium}" --version 2>/dev/null | head -1), load $(cut -d' ' -f1 /proc/loadavg)"
 	for kind in html svg; do
 		for name in ready zoom unzoom search; do
 			row "$kind: $name" "$(median $kind.$name)" ms "${budgets[$kind.$name]}"

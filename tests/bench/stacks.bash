@@ -24,25 +24,29 @@ rival_rows() { # CONTENDER SUFFIX NAME...: their CPU time, and sprof's divided b
 	done
 }
 
+# make_stacks.py says what the shapes are.
 bench_stacks() {
-	local nr=${QUICK:+100000}
+	local nr=${QUICK:+100000} shape
 	nr=${nr:-1000000}
 	local -A rivals=([inferno]=inferno-flamegraph [perl]=flamegraph.pl)
 	local -A budgets=([inferno]=0.35 [perl]=0.028)
-	PYTHONHASHSEED=0 python3 tests/bench/make_stacks.py "$nr" >"$work/stacks"
 	draw() { # contender, command...
 		"$tools/usage" "$work/usage" "${@:2}" >"$work/svg"
 		note "$1.cpu" "$(awk '{ print $1 }' "$work/usage")"
 		note "$1.rss" "$(awk '{ print $2 }' "$work/usage")"
 	}
-	for _ in $(seq "$ROUNDS"); do
-		draw sprof_stacks "$SPROF" flame "$work/stacks"
-		each_rival draw "$work/stacks" inferno perl
+	for shape in growing shuffled deep bushy; do
+		PYTHONHASHSEED=0 python3 tests/bench/make_stacks.py "$nr" "$shape" >"$work/stacks"
+		rm -f "$work"/{sprof_stacks,inferno,perl}.{cpu,rss}
+		for _ in $(seq "$ROUNDS"); do
+			draw sprof_stacks "$SPROF" flame "$work/stacks"
+			each_rival draw "$work/stacks" inferno perl
+		done
+		title "$nr different collapsed stacks ($shape), $(($(wc -c <"$work/stacks") / 1000000)) MB, to an SVG; CPU time"
+		row "sprof, with everything in it" "$(median sprof_stacks.cpu)" s
+		row "peak memory of sprof" "$(median sprof_stacks.rss)" MB
+		rival_rows sprof_stacks ", without what is too small to see" inferno perl
 	done
-	title "$nr different collapsed stacks, $(($(wc -c <"$work/stacks") / 1000000)) MB, to an SVG; CPU time"
-	row "sprof, with everything in it" "$(median sprof_stacks.cpu)" s
-	row "peak memory of sprof" "$(median sprof_stacks.rss)" MB
-	rival_rows sprof_stacks ", without what is too small to see" inferno perl
 }
 
 # From the text of perf script to collapsed stacks. The text is a perf recording of gcc at work,

@@ -692,12 +692,52 @@ page() { # options, file; the test is standard input
 			assert.strictEqual(ticks[0][0], "0");
 			assert(ticks.slice(1).every(([at], i) => /^[1-9][0-9.]* m?s\$/.test(at)), JSON.stringify(ticks));
 			assert(ticks.every(([, left, right], i) => !i || left >= ticks[i - 1][2]), "times do not overlap");
+			assert(ticks.every(([,, right]) => right <= plot[2]), "no time is cut off");
 			// The ticks stand where their times are.
 			const ms = at => parseFloat(at) * (/ s\$/.test(at) ? 1000 : 1), scale = ticks.slice(1).map(([at, left]) => (left - plot[1]) / ms(at));
 			assert(scale.every(n => Math.abs(n / scale[0] - 1) < .02), scale.join());
 			assert.match(shades[0], /^1 +\d+ samples? in a cell\$/);
 			assert.match(text[0], /column: .* row: .* of it, from bottom to top\$/);
 			assert(shades[2] <= $width && text[2] <= shades[1], "nothing is cut or overlaps");
+			assert.strictEqual(await page.eval("(e => e.scrollWidth <= e.clientWidth)(document.querySelector('.heat p span'))"), true, "the hint is whole");
+		EOT
+	done
+}
+
+@test "names in the table are whole, in two lines if need be, and keep both ends if they are longer" {
+	printf 'main;short 1\nmain;_PyObject_GenericGetAttrWithDictAndMore 5\nmain;%s_the_end 4\n' "$(printf 'very_long_name_%.0s' {1..20})" >names.folded
+	"$SPROF" flame names.folded -o names.html
+	page --width=1000 names.html <<-'EOT'
+		const shown = await page.eval(`[...document.querySelectorAll("td.name")].map(c => [c.firstChild.data, c.scrollWidth <= c.clientWidth])`);
+		assert(shown.every(([, whole]) => whole), JSON.stringify(shown));
+		const [[first], [second]] = shown;
+		assert(first.includes("\n") && first.replace("\n", "") === "_PyObject_GenericGetAttrWithDictAndMore", first);
+		assert.match(first, /[a-z_]\n[A-Z]/);
+		assert.match(second, /^very_long_[^]*\n\u2026[^]*_the_end$/);
+		assert(shown.some(([text]) => text === "short"));
+	EOT
+}
+
+@test "on a telephone the title is whole, with the search field below it, and no line begins with a separator" {
+	"$SPROF" flame -t "a title of thirty-six characters, all" kinds.folded -o kinds.html
+	for width in 390 1280; do
+		page --width=$width --height=844 kinds.html <<-EOT
+			const places = async () => page.eval(\`["svg.sprof .name", "svg.sprof input", ".status .first", ".frames g"].map(s => {
+				const {left, right, top, bottom} = document.querySelector(s).getBoundingClientRect();
+				return {left, right, top, bottom};
+			})\`);
+			const checked = async () => {
+				const [title, input, status, box] = await places(), narrow = $width === 390;
+				assert.strictEqual(await page.eval("document.querySelector('svg.sprof .name').textContent"), "a title of thirty-six characters, all");
+				assert(title.right <= $width && input.right <= $width, "inside the window");
+				assert(narrow ? input.top >= title.bottom - 4 && input.bottom <= status.top + 4 : input.left >= title.right,
+					"title and search field are apart");
+				assert.deepStrictEqual(await page.eval("[...document.querySelectorAll('.status text')].map(e => e.textContent).filter(s => /^ ?\\u00b7/.test(s))"), []);
+			};
+			await checked();
+			await search("a");
+			assert.match(await page.found(), /%/);
+			await checked();
 		EOT
 	done
 }

@@ -31,7 +31,7 @@ complete_in_bash() { # WORD...
 	for shell in bash zsh fish; do
 		"$SPROF" completion $shell >script.$shell
 	done
-	for command in record flame report lines imports dump diff fold export merge info doctor; do
+	for command in record flame report lines imports ranks dump diff fold export merge info doctor; do
 		"$SPROF" $command --help | grep -oE '^ .{0,6}--[a-z-]+' | grep -oE '[a-z][a-z-]+$' |
 			grep -vxE 'help|usage|version' >options
 		[ -s options ]

@@ -135,7 +135,9 @@ static void check_facts(const struct profile *p)
 
 				if ((field == FIELD_STRING && row[k] >= p->nr_strings) ||
 				    (field == FIELD_THREAD && row[k] != PROFILE_NONE &&
-				     row[k] >= p->nr_threads))
+				     row[k] >= p->nr_threads) ||
+				    (field == FIELD_STACK && row[k] != PROFILE_NONE &&
+				     row[k] >= p->nr_stacks))
 					abort();
 			}
 		}

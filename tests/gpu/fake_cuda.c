@@ -4,6 +4,7 @@
  *	kernel    100 ns per block; one called spin takes what its parameter says
  *	copy      1000 ns + 1 ns per 16 bytes
  *	set       500 ns + 1 ns per 64 bytes
+ *	nccl...   what is in fake_collective.c
  *	stream    one operation at a time; it begins 5 us after its call, or when the stream is free
  *	version   13000, or FAKE_DRIVER_VERSION
  *	clock     CLOCK_MONOTONIC
@@ -12,6 +13,7 @@
  * cuLaunchKernel(), and a tool sees both, with one correlation id.
  */
 #include "tests/gpu/fake_cuda.h"
+#include "tests/gpu/fake_collective.h"
 #include "tests/gpu/fake_gpu.h"
 
 #include <dlfcn.h>
@@ -31,9 +33,9 @@
 typedef int CUresult;
 
 struct node {
+	uint64_t id; /* first: fake_tool.node() */
 	struct fake_kernel *kernel;
 	uint32_t grid[3], block[3];
-	uint64_t id;
 };
 
 struct graph {
@@ -48,8 +50,9 @@ static uint64_t stream_end[MAX_STREAMS];
 uint32_t fake_device;
 static pthread_mutex_t device_lock = PTHREAD_MUTEX_INITIALIZER;
 static bool is_realistic;
-static uint32_t in_flight;	/* atomic */
-static struct graph *capturing; /* launches become its nodes; one thread at a time */
+static uint32_t in_flight;	  /* atomic */
+static struct graph *capturing;	  /* launches become its nodes; one thread at a time */
+static struct fake_op collective; /* is under way, if its kind is not 0 */
 
 API void fake_cuda_set_tool(const struct fake_tool *t)
 {
@@ -134,12 +137,27 @@ void fake_emit(struct fake_op *op)
 		t->op(op);
 }
 
+/* Waits for the other ranks, if a collective is under way. */
+static void end_collective(void)
+{
+	if (!collective.kind)
+		return;
+	collective.end = fake_collective_end();
+	pthread_mutex_lock(&device_lock);
+	stream_end[collective.stream - 7] = collective.end;
+	pthread_mutex_unlock(&device_lock);
+	fake_emit(&collective);
+	collective.kind = 0;
+}
+
 /* Puts an operation of `ns` at the end of its stream. */
 static void schedule(struct fake_op *op, void *stream, uint64_t ns)
 {
 	uint32_t s = (uint32_t)(uintptr_t)stream % MAX_STREAMS;
-	uint64_t ready = fake_now() + LAUNCH_NS;
+	uint64_t ready;
 
+	end_collective();
+	ready = fake_now() + LAUNCH_NS;
 	pthread_mutex_lock(&device_lock);
 	op->start = stream_end[s] > ready ? stream_end[s] : ready;
 	op->end = op->start + ns;
@@ -244,7 +262,20 @@ static void run_kernel(struct fake_op *op, const struct fake_kernel *k, const ui
 		op->block[i] = block[i];
 	}
 	schedule(op, stream, kernel_ns(k, grid, params));
+	if (fake_collective_is(k->name, params)) {
+		collective = *op;
+		fake_collective_arrive(params[0], op);
+		return;
+	}
 	fake_emit(op);
+}
+
+static void tell_node(uint32_t cbid, const struct node *node, const struct node *original)
+{
+	const struct fake_tool *t = __atomic_load_n(&tool, __ATOMIC_ACQUIRE);
+
+	if (t && t->node)
+		t->node(cbid, &node->id, original ? &original->id : NULL);
 }
 
 /* Not in CUDA: adds a kernel with that many blocks. */
@@ -260,6 +291,7 @@ API CUresult cuGraphAddFakeKernel(void *graph, void *function, uint32_t blocks)
 	n->grid[0] = blocks;
 	n->grid[1] = n->grid[2] = n->block[0] = n->block[1] = n->block[2] = 1;
 	n->id = __atomic_add_fetch(&next_node, 1, __ATOMIC_RELAXED) | (uint64_t)g->id << 32;
+	tell_node(13, n, NULL);
 	return 0;
 }
 
@@ -318,8 +350,18 @@ API CUresult cuStreamEndCapture(void *stream, void **graph)
 
 API CUresult cuGraphInstantiateWithFlags(void **executable, void *graph, unsigned long long flags)
 {
+	const struct graph *from = graph;
+	struct graph *to = malloc(sizeof(*to));
+
 	(void)flags;
-	*executable = graph;
+	*to = *from;
+	to->id = __atomic_add_fetch(&next_graph, 1, __ATOMIC_RELAXED);
+	for (uint32_t i = 0; i < to->nr; i++) {
+		to->nodes[i].id = __atomic_add_fetch(&next_node, 1, __ATOMIC_RELAXED) |
+				  (uint64_t)to->id << 32;
+		tell_node(20, &to->nodes[i], &from->nodes[i]);
+	}
+	*executable = to;
 	return 0;
 }
 
@@ -416,6 +458,7 @@ static CUresult synchronize(struct fake_call *c, uint32_t type, uint32_t first, 
 	fake_enter(c);
 	op.correlation = c->correlation;
 	op.start = fake_now();
+	end_collective();
 	pthread_mutex_lock(&device_lock);
 	for (uint32_t i = first; i <= last; i++)
 		end = stream_end[i] > end ? stream_end[i] : end;
@@ -440,22 +483,4 @@ API CUresult cuCtxSynchronize(void)
 	struct fake_call c = { .name = "cuCtxSynchronize", .cbid = 17 };
 
 	return synchronize(&c, 4, 0, MAX_STREAMS - 1);
-}
-
-static CUresult profiler(const char *name, uint32_t cbid)
-{
-	struct fake_call c = { .name = name, .cbid = cbid };
-
-	fake_enter(&c);
-	return fake_leave(&c);
-}
-
-API CUresult cuProfilerStart(void)
-{
-	return profiler("cuProfilerStart", 308);
-}
-
-API CUresult cuProfilerStop(void)
-{
-	return profiler("cuProfilerStop", 309);
 }

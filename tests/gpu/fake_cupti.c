@@ -63,10 +63,10 @@ struct callback_data {
 	uint32_t correlation;
 };
 
-typedef void (*callback_fn)(void *, uint32_t, uint32_t, const struct callback_data *);
+typedef void (*callback_fn)(void *, uint32_t, uint32_t, const void *);
 static callback_fn callback;
 static void *callback_user;
-static bool enabled_kinds[NR_KINDS], enabled_cbids[2][NR_CBIDS];
+static bool enabled_kinds[NR_KINDS], enabled_cbids[3][NR_CBIDS];
 /* for the subscriber and what is enabled */
 static pthread_mutex_t state_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -109,7 +109,35 @@ static void on_op(const struct fake_op *op)
 		fake_buffers_add(op);
 }
 
-static const struct fake_tool tool = { on_api, on_op };
+struct graph_data {
+	void *graph, *original_graph;
+	const uint64_t *node, *original_node;
+	uint32_t node_type, pad;
+	void *dependency, *executable;
+};
+
+struct resource_data {
+	void *context, *handle;
+	const struct graph_data *graph;
+};
+
+static void on_node(uint32_t cbid, const uint64_t *node, const uint64_t *original)
+{
+	const struct graph_data g = { .node = node, .original_node = original };
+	const struct resource_data d = { .graph = &g };
+	callback_fn f = __atomic_load_n(&callback, __ATOMIC_ACQUIRE);
+
+	if (f && __atomic_load_n(&enabled_cbids[2][cbid], __ATOMIC_RELAXED))
+		f(__atomic_load_n(&callback_user, __ATOMIC_RELAXED), 3, cbid, &d);
+}
+
+API int cuptiGetGraphNodeId(const uint64_t *node, uint64_t *id)
+{
+	*id = node ? *node : 0;
+	return node ? 0 : 1;
+}
+
+static const struct fake_tool tool = { on_api, on_op, on_node };
 
 static void *driver_symbol(const char *name)
 {
@@ -215,7 +243,7 @@ API int cuptiFinalize(void)
 	memset(enabled_kinds, 0, sizeof(enabled_kinds));
 	pthread_mutex_unlock(&state_lock);
 	fake_buffers_register(NULL, NULL);
-	for (int i = 0; i < 2 * NR_CBIDS; i++)
+	for (int i = 0; i < 3 * NR_CBIDS; i++)
 		__atomic_store_n(&enabled_cbids[i / NR_CBIDS][i % NR_CBIDS], false,
 				 __ATOMIC_RELAXED);
 	hook(NULL);
@@ -226,7 +254,7 @@ API int cuptiEnableCallback(uint32_t enable, void *subscriber, uint32_t domain, 
 {
 	if (subscriber != &callback || cbid >= NR_CBIDS)
 		return 1;
-	if (domain == 1 || domain == 2)
+	if (domain >= 1 && domain <= 3)
 		__atomic_store_n(&enabled_cbids[domain - 1][cbid], enable, __ATOMIC_RELAXED);
 	return 0;
 }

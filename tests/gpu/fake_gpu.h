@@ -34,6 +34,8 @@ struct fake_tool {
 	void (*api)(uint32_t domain, uint32_t site, uint32_t cbid, uint32_t correlation,
 		    uint64_t *data, int *result);
 	void (*op)(const struct fake_op *op); /* at its launch: it may end in the future */
+	/* cbid of the domain of resources; a node begins with its id, a uint64_t */
+	void (*node)(uint32_t cbid, const uint64_t *node, const uint64_t *original);
 };
 
 /* Exported by libcuda.so.1. NULL removes the tool. */

@@ -63,6 +63,9 @@ STRUCTS = {
     "struct cupti_callback_data": ("CUpti_CallbackData", """site=callbackSite function_name=functionName
         function_params=functionParams function_return_value=functionReturnValue symbol_name=symbolName context
         context_uid=contextUid correlation_data=correlationData correlation_id=correlationId"""),
+    "struct cupti_graph_data": ("CUpti_GraphData", """graph original_graph=originalGraph node
+        original_node=originalNode"""),
+    "struct cupti_resource_data": ("CUpti_ResourceData", "context graph=resourceDescriptor"),
     "struct cupti_subscriber_params": ("CUpti_SubscriberParams", """size=structSize name=subscriberName
         old_name=oldSubscriberName old_name_size=oldSubscriberSize"""),
 }
@@ -83,7 +86,9 @@ FIRST = {theirs: first for theirs, first, _ in RECORDS.values()}
 NUMBERS = """CUPTI_OK=CUPTI_SUCCESS CUPTI_ERROR_OUT_OF_MEMORY CUPTI_ERROR_MAX_LIMIT_REACHED CUPTI_ERROR_NOT_COMPATIBLE
     CUPTI_ERROR_NOT_INITIALIZED CUPTI_ERROR_INVALID_KIND CUPTI_ERROR_INSUFFICIENT_PRIVILEGES
     CUPTI_ERROR_MULTIPLE_SUBSCRIBERS=CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED CUPTI_ERROR_UNKNOWN
-    CUPTI_DRIVER_API=CUPTI_CB_DOMAIN_DRIVER_API CUPTI_RUNTIME_API=CUPTI_CB_DOMAIN_RUNTIME_API CUPTI_API_ENTER
+    CUPTI_DRIVER_API=CUPTI_CB_DOMAIN_DRIVER_API CUPTI_RUNTIME_API=CUPTI_CB_DOMAIN_RUNTIME_API CUPTI_RESOURCE=CUPTI_CB_DOMAIN_RESOURCE
+    CUPTI_CBID_NODE_CREATED=CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED
+    CUPTI_CBID_NODE_CLONED=CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED CUPTI_API_ENTER
     CUPTI_API_EXIT CUPTI_FLUSH_FORCED=CUPTI_ACTIVITY_FLAG_FLUSH_FORCED
     CUPTI_BUFFER_ALIGN=ACTIVITY_RECORD_ALIGNMENT CUPTI_POOL_LOCAL=CUPTI_ACTIVITY_MEMORY_POOL_TYPE_LOCAL""".split()
 NUMBERS += ["CUPTI_KIND_%s=CUPTI_ACTIVITY_KIND_%s" % (k, k) for k in """MEMCPY MEMSET KERNEL DEVICE CONCURRENT_KERNEL

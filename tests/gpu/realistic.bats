@@ -37,6 +37,10 @@ in_realistic_model() { # FILE [FILTER]
 	in_realistic_model nvtx
 }
 
+@test "ranks are compared in the realistic model" {
+	in_realistic_model ranks
+}
+
 @test "competing profilers get CUPTI in the realistic model" {
 	in_realistic_model competing_profiler
 }

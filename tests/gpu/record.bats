@@ -35,6 +35,19 @@ gpu_ns() {
 	grep -q ' 200000 .* gemm_kernel$' <<<"$output"
 }
 
+@test "kernels of a graph are under the code that made their nodes, below the launch of the graph" {
+	record_gpu -- "$WORK" graph:20
+	[ "$(gpu_ns 'main;.*replay;cuGraphLaunch;.*\[captured in a graph by\].*;main;.*replay;build_graph;.*gemm_kernel')" -eq $((20 * 3600)) ]
+	[ "$(gpu_ns 'main;.*replay;cuGraphLaunch;.*\[captured in a graph by\].*;main;.*replay;build_graph;.*relu_kernel')" -eq $((20 * 2400)) ]
+	[ "$(gpu_ns gemm_kernel)" -eq $((20 * 3600)) ]
+	# A stream is captured, and the graph made executable: its nodes are copies.
+	record_gpu -- "$TARGETS/gpu_load" graph:100:50
+	[ "$(gpu_ns 'do_graph;.*cuGraphLaunch;.*\[captured in a graph by\].*;do_graph;.*cuLaunchKernel;.*empty')" -gt 0 ]
+	[ "$(gpu_ns 'captured in a graph by.*empty')" -eq "$(gpu_ns empty)" ]
+	[ "$(gpu_ns empty)" -eq $((100 * 50 * 100)) ]
+	time_is_conserved g.data
+}
+
 # A buffer that fills while a graph is launched holds kernels of a call that has not returned yet.
 # bats test_tags=full
 @test "every kernel of every replay is under its launch, also those whose records come before it returns" {

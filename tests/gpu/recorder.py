@@ -30,7 +30,7 @@ VERSION = 4 # GPU_REGION_VERSION
 COUNTERS = """kernels memcpys memsets syncs overheads graphs memory pool other untimed cupti_dropped ring_dropped
 no_buffer discarded bad_record launches stack_walked stack_cached stack_short stack_full string_full no_launch
 fold_full range_full range_unbalanced range_deep threads lanes_shared buffers callback_ns nvtx_calls nvtx_adopted
-graph_nodes outside running not_begun""".split()
+graph_nodes outside running not_begun nodes_left_out""".split()
 STATES = "dormant no_cuda active waiting failed detached exited".split()
 FOLDS = "? kernel memcpy memset graph sync alloc free overhead".split()
 RECORDS = "? pad api kernel memcpy memset sync overhead graph memory pool range mark name drops untimed".split()
@@ -126,7 +126,7 @@ class Names:
         if not id:
             return "-"
         pcs, end = region.stack(id)
-        names = [self.name(pc) for pc in reversed(pcs)]
+        names = ["[captured]" if pc == 1 else self.name(pc) for pc in reversed(pcs)]
         return ("" if end == 0 else "[end %d];" % end) + ";".join(n for n in names if n)
 
 

@@ -87,7 +87,7 @@ reasons_are_right() {
 		}
 		{
 			time = $NF
-			sub(/_\[w\] [0-9]+$/, "")
+			sub(/_\[w\][; ].*/, "") # above the reason is what it was for
 			nr = split($0, frames, ";")
 			by[frames[1], frames[nr]] += time
 			if (by[frames[1], frames[nr]] > most[frames[1]]) {

@@ -6,6 +6,7 @@
 #include "tests/unit/unit.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "sampler/unwind/rule_set.h"
 #include "sampler/unwind/unwind_table.h"
@@ -24,6 +25,22 @@ static inline int set_up(void **state)
 	f->rules = rule_set_new();
 	*state = f;
 	return 0;
+}
+
+/* Builds the table of the file as it is now. 0 or -errno. */
+static inline int build(struct fixture *f)
+{
+	size_t size = maker_finish(&f->maker);
+	/* a copy of the exact size, so that ASan detects a read past the end */
+	void *copy = malloc(size);
+	int err;
+
+	memcpy(copy, f->maker.image, size);
+	unwind_table_free(f->table);
+	f->table = NULL;
+	err = unwind_table_build_memory(copy, size, f->rules, &f->table);
+	free(copy);
+	return err;
 }
 
 static inline int tear_down(void **state)

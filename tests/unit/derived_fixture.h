@@ -28,6 +28,22 @@ static inline struct derived_text text_of(const uint8_t *bytes, size_t size)
 	};
 }
 
+/* The rules of a text whose functions begin at these places. */
+static inline struct derived_rules *find_from(const uint8_t *bytes, size_t size,
+					      const uint32_t *entries, size_t nr_entries)
+{
+	const struct derived_text text = text_of(bytes, size);
+	struct derived_rules *rules = derived_rules_new(&text);
+
+	for (size_t i = 0; i < nr_entries; i++)
+		derived_rules_add_entry(rules, entries[i]);
+	derived_rules_find(rules);
+	return rules;
+}
+
+#define ENTRIES(...)                                                                               \
+	(const uint32_t[]){ __VA_ARGS__ }, sizeof((const uint32_t[]){ __VA_ARGS__ }) / 4
+
 static inline struct walk_rule rule_at(const struct derived_rules *rules, uint32_t at)
 {
 	size_t nr;

@@ -188,11 +188,12 @@ enum gpu_counter {
 	GPU_COUNT_BUFFERS = 28,		 /* CUPTI buffers completed */
 	GPU_COUNT_CALLBACK_NS = 29,	 /* ns spent in callbacks, from one call in 1024, scaled */
 	GPU_COUNT_NVTX_CALLS = 30,
-	GPU_COUNT_NVTX_ADOPTED = 31, /* NVTX copies adopted after they fell back to no-ops */
-	GPU_COUNT_GRAPH_NODES = 32,  /* kernels, copies and sets that ran in a graph */
-	GPU_COUNT_OUTSIDE = 33,	     /* activities whose call was outside the capture windows */
-	GPU_COUNT_RUNNING = 34,	     /* cut off at the end: their time counts up to then */
-	GPU_COUNT_NOT_BEGUN = 35,    /* still queued at the end: in no sum */
+	GPU_COUNT_NVTX_ADOPTED = 31,   /* NVTX copies adopted after they fell back to no-ops */
+	GPU_COUNT_GRAPH_NODES = 32,    /* kernels, copies and sets that ran in a graph */
+	GPU_COUNT_OUTSIDE = 33,	       /* activities whose call was outside the capture windows */
+	GPU_COUNT_RUNNING = 34,	       /* cut off at the end: their time counts up to then */
+	GPU_COUNT_NOT_BEGUN = 35,      /* still queued at the end: in no sum */
+	GPU_COUNT_NODES_LEFT_OUT = 36, /* nodes of graphs whose stack found no room */
 };
 #define GPU_MAX_RANGE_DEPTH 128u
 
@@ -306,6 +307,12 @@ _Static_assert(sizeof(struct gpu_string) == 8, "shared");
  * Addresses of the target, leaf first. The first is where the agent's callback returns to, in
  * libcupti or libcuda. All are return addresses: subtract 1 to look one up.
  */
+/*
+ * In the place of a frame, in stacks of work in CUDA graphs: the frames nearer to the leaf made the
+ * node, those nearer to the root launched the graph. No code lies at that address.
+ */
+#define GPU_FRAME_CAPTURE 1ull
+
 struct gpu_stack {
 	uint32_t hash;
 	uint16_t nr;

@@ -118,7 +118,9 @@ struct thread {
 	struct lane lane;
 	/* correlation id of the function of the runtime API that the thread is in, 0 = none */
 	uint32_t runtime_call;
-	bool captures;	/* a stream, into a graph */
+	bool captures; /* a stream, into a graph */
+	/* of a CUDA graph: made since the last call that was recorded; 0 = none */
+	uint64_t new_node;
 	uint32_t depth; /* open ranges; may exceed GPU_MAX_RANGE_DEPTH */
 	struct open_range ranges[GPU_MAX_RANGE_DEPTH];
 	struct stack_cache stack;

@@ -16,6 +16,7 @@
 #include "gpu/agent/cupti/graph_level.h"
 #include "gpu/agent/cupti/launch.h"
 #include "gpu/agent/nvtx/capture.h"
+#include "gpu/agent/stack/capture_stack.h"
 
 #define MAX_WAITING 2048u
 #define LATE_CALLS 1024u
@@ -141,7 +142,8 @@ enum activity_call activity_find_call(union activity *r)
 		return ACTIVITY_CALL_LATER;
 	}
 	launch_has_record(r->work.correlation);
-	r->work.stack = info.stack;
+	r->work.stack = r->work.graph_node ? capture_stack_join(r->work.graph_node, info.stack)
+					   : info.stack;
 	r->work.range = info.range;
 	r->head.tid = info.tid;
 	return ACTIVITY_CALL_KNOWN;

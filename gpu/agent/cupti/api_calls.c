@@ -7,10 +7,12 @@
 #include <string.h>
 
 #include "gpu/agent/base/clock.h"
+#include "gpu/agent/cupti/cupti.h"
 #include "gpu/agent/cupti/launch.h"
 #include "gpu/agent/cupti/launch_gate.h"
 #include "gpu/agent/nvtx/capture.h"
 #include "gpu/agent/nvtx/range.h"
+#include "gpu/agent/stack/capture_stack.h"
 #include "gpu/agent/stack/launch_stack.h"
 
 static uint8_t classes[2][GPU_MAX_CBIDS]; /* atomic: set while other callbacks run */
@@ -171,6 +173,9 @@ static void leave(uint32_t domain, uint32_t cbid, const struct cupti_callback_da
 	info.tid = t->tid;
 	info.start_ns = clock_ticks_to_ns(entered);
 	api_class = class_at_exit(t, api_class, result);
+	if (api_class == GPU_API_CAPTURED) /* its frames inside libcuda are the named ones */
+		capture_stack_note(t->new_node, info.stack);
+	t->new_node = 0;
 	info.awaits_record = !result && awaits_record(api_class);
 	launch_note(d->correlation_id, &info);
 	r = lane_begin(&t->lane, sizeof(*r));
@@ -191,6 +196,24 @@ static void leave(uint32_t domain, uint32_t cbid, const struct cupti_callback_da
 		thread_count(t, THREAD_CALLBACK_TICKS, clock_ticks() - now);
 }
 
+/* A node of a graph was made, by the thread that captures or by a call that adds it. */
+static void take_node(uint32_t cbid, const struct cupti_resource_data *d, const void *frame)
+{
+	const struct cupti_graph_data *g = d->graph;
+	struct thread *t = thread_self();
+	uint64_t id = 0, original = 0;
+
+	if (!t || !g || cupti.graph_node_id(g->node, &id))
+		return;
+	if (cbid == CUPTI_CBID_NODE_CLONED) {
+		if (!cupti.graph_node_id(g->original_node, &original))
+			capture_stack_copy(id, original);
+		return;
+	}
+	t->new_node = id;
+	capture_stack_note(id, launch_stack(t, frame));
+}
+
 static void pass_gate(uint32_t site, uint32_t cbid)
 {
 	uint32_t api_class = class_of(GPU_API_DRIVER, cbid);
@@ -203,10 +226,16 @@ static void pass_gate(uint32_t site, uint32_t cbid)
 		launch_gate_leave();
 }
 
-void api_calls_callback(void *user, uint32_t domain, uint32_t cbid,
-			const struct cupti_callback_data *d)
+void api_calls_callback(void *user, uint32_t domain, uint32_t cbid, const void *data)
 {
+	const struct cupti_callback_data *d = data;
+
 	(void)user;
+	if (domain == CUPTI_RESOURCE) {
+		if (agent_collects())
+			take_node(cbid, data, __builtin_frame_address(0));
+		return;
+	}
 	if (domain == CUPTI_DRIVER_API && launch_gate_is_needed() && *agent.alive)
 		pass_gate(d->site, cbid);
 	if (__builtin_expect(__atomic_load_n(&finalize, __ATOMIC_RELAXED) != NULL, 0) &&

@@ -9,8 +9,7 @@
 #include "gpu/agent/cupti/cupti_abi.h"
 
 /* A cupti_callback_fn. */
-void api_calls_callback(void *user, uint32_t domain, uint32_t cbid,
-			const struct cupti_callback_data *data);
+void api_calls_callback(void *user, uint32_t domain, uint32_t cbid, const void *data);
 /* The enum gpu_api_class of a driver function, from its name. */
 uint32_t api_calls_class_of(const char *name);
 /* To be called before a callback is enabled. domain: enum gpu_api_domain. */

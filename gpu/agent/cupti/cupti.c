@@ -48,6 +48,7 @@ static const struct {
 	BIND(callback_name, "cuptiGetCallbackName"),
 	BIND(result_string, "cuptiGetResultString"),
 	BIND(finalize, "cuptiFinalize"),
+	BIND(graph_node_id, "cuptiGetGraphNodeId"),
 	BIND(activity_enable_and_dump, "cuptiActivityEnableAndDump"),
 	BIND(subscribe_v2, "cuptiSubscribe_v2"),
 #undef BIND

@@ -29,6 +29,7 @@ struct cupti {
 	int (*result_string)(int result, const char **ret_text);
 	int (*finalize)(void);
 	int (*activity_enable_and_dump)(uint32_t kind);
+	int (*graph_node_id)(void *node, uint64_t *ret_id);
 	int (*subscribe_v2)(void **ret_subscriber, cupti_callback_fn callback, void *user,
 			    struct cupti_subscriber_params *params);
 };

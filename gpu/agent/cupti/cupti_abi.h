@@ -31,6 +31,7 @@ enum cupti_result {
 enum cupti_domain {
 	CUPTI_DRIVER_API = 1,
 	CUPTI_RUNTIME_API = 2,
+	CUPTI_RESOURCE = 3,
 };
 
 enum cupti_site {
@@ -78,6 +79,25 @@ enum cupti_driver_cbid {
 	CUPTI_CBID_LAUNCH_KERNEL_EX = 652,
 	CUPTI_CBID_LAUNCH_KERNEL_EX_PTSZ = 653,
 };
+
+/* Of CUPTI_RESOURCE. */
+enum cupti_resource_cbid {
+	CUPTI_CBID_NODE_CREATED = 13, /* of a graph */
+	CUPTI_CBID_NODE_CLONED = 20,  /* as when a graph is made executable */
+};
+
+struct cupti_graph_data {
+	void *graph, *original_graph;
+	void *node, *original_node; /* original_node: of NODE_CLONED */
+};
+_Static_assert(offsetof(struct cupti_graph_data, original_node) == 24, "CUPTI ABI");
+
+struct cupti_resource_data {
+	void *context;
+	void *handle;
+	const struct cupti_graph_data *graph;
+};
+_Static_assert(offsetof(struct cupti_resource_data, graph) == 16, "CUPTI ABI");
 
 struct cupti_callback_data {
 	uint32_t site; /* enum cupti_site */
@@ -280,8 +300,7 @@ _Static_assert(offsetof(struct cupti_device, cc_major) == 104, "CUPTI ABI");
 _Static_assert(offsetof(struct cupti_device, id) == 112, "CUPTI ABI");
 _Static_assert(offsetof(struct cupti_device, name) == 136, "CUPTI ABI");
 
-typedef void (*cupti_callback_fn)(void *user, uint32_t domain, uint32_t cbid,
-				  const struct cupti_callback_data *data);
+typedef void (*cupti_callback_fn)(void *user, uint32_t domain, uint32_t cbid, const void *data);
 typedef void (*cupti_buffer_requested_fn)(uint8_t **buffer, size_t *size, size_t *max_records);
 typedef void (*cupti_buffer_completed_fn)(void *context, uint32_t stream, uint8_t *buffer,
 					  size_t size, size_t valid_size);

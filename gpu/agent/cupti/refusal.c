@@ -18,7 +18,7 @@
 /* CUresult, as minus the number that driver_device_count() returns */
 #define CUDA_NOT_INITIALIZED (-3)
 
-static void ignore(void *user, uint32_t domain, uint32_t cbid, const struct cupti_callback_data *d)
+static void ignore(void *user, uint32_t domain, uint32_t cbid, const void *d)
 {
 	(void)user;
 	(void)domain;

@@ -135,8 +135,10 @@ function scrollBy(y) {
 
 /* Shortens the title to the space beside the controls. */
 function fitTitle() {
-	const used = 230 + (head.found.textContent.length + 2) * columnWidth + (head.reset.hidden ? 0 : 100);
-	head.title.data = elide(head.titleText, Math.max(5, Math.floor((chart - used) / 9.1)));
+	const used = searchRow() ? 0 : 230 + (head.found.textContent.length + 2) * columnWidth + (head.reset.hidden ? 0 : 100);
+	const size = searchRow() ? 13 : 15; /* px */
+	head.title.parentNode.style.fontSize = size + "px";
+	head.title.data = elide(head.titleText, Math.max(5, Math.floor((chart - used) / (size * .605))));
 }
 
 function onDrawn(width, moved) {
@@ -145,7 +147,10 @@ function onDrawn(width, moved) {
 		scrollBy(moved);
 	head.ground.setAttribute("width", width);
 	placeLines();
-	head.controls.setAttribute("x", width - MARGIN - CONTROLS);
+	head.controls.setAttribute("x", searchRow() ? MARGIN : width - MARGIN - CONTROLS);
+	head.controls.setAttribute("y", 4 + searchRow());
+	head.controls.setAttribute("width", searchRow() ? chart : CONTROLS);
+	head.input.classList.toggle("wide", searchRow() > 0);
 	head.reset.hidden = isWhole() && mode.sandwich < 0 && !unfolded.size;
 	fitTitle();
 	const base = boxes.find(box => !box.faded) || boxes[0];
@@ -353,16 +358,16 @@ function placeLines() {
 	const nr = lineCount();
 	if (head.lines && head.lines.length === nr)
 		return;
-	head.lines = Array.from({length: nr}, (_, i) => element("text", {x: MARGIN, y: 40 + 15 * i, class: i ? "" : "first"}));
+	head.lines = Array.from({length: nr}, (_, i) => element("text", {x: MARGIN, y: 40 + searchRow() + LINE * i, class: i ? "" : "first"}));
 	(head.g.querySelector(".status") || part("status")).replaceChildren(...head.lines);
-	head.ground.setAttribute("height", headHeight() - 8);
+	head.ground.setAttribute("height", headHeight() - 3);
 }
 
 function makeHead() {
 	const status = part("status"), first = status.querySelector("text");
 
 	head.g = element("g", {class: "head"});
-	head.ground = element("rect", {class: "ground", width: 1200, height: HEAD - 8});
+	head.ground = element("rect", {class: "ground", width: 1200, height: HEAD - 3});
 	head.origin = first.textContent;
 	if (current || below !== homeBelow)
 		showColumnTexts();

@@ -36,7 +36,9 @@ let chart = 1180, columnWidth = 7.23, homeBase = 0, homeFoot = FOOT, foot = FOOT
 
 const NARROW = 600, LINE = 15;
 const lineCount = () => chart < NARROW ? 5 : 3;
-const headHeight = () => HEAD + (lineCount() - 3) * LINE;
+/* A narrow picture has no room for the search field beside the title: it stands in a row below. */
+const searchRow = () => chart < NARROW ? 26 : 0;
+const headHeight = () => HEAD + searchRow() + (lineCount() - 3) * LINE;
 
 /* ---- views */
 

@@ -132,8 +132,10 @@ function wrap(text, limit, most) {
 		const space = part.length < rest.length ? part.lastIndexOf(" ") : 0;
 		if (space > part.length / 2)
 			part = part.slice(0, space + 1);
-		lines.push(part.join(""));
+		lines.push(part.join("").replace(/ \u00b7 ?$/, ""));
 		rest = rest.slice(Math.max(1, part.length));
+		if (rest[0] === "\u00b7" && rest[1] === " ") /* a separator neither ends nor begins a line */
+			rest = rest.slice(2);
 	}
 	return lines.length ? lines : [""];
 }

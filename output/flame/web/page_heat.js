@@ -50,6 +50,10 @@ function drawTicks() {
 		marks.push(mark);
 	}
 	heat.ticks.replaceChildren(...marks);
+	/* A time that is cut off at the end reads as another one. */
+	const {right} = heat.ticks.getBoundingClientRect();
+	if (marks.length > 1 && marks[marks.length - 1].getBoundingClientRect().right > right)
+		marks.pop().remove();
 }
 
 /* What the shades of the map mean. */
@@ -67,8 +71,9 @@ const heatText = ([from, to]) => `${time(from * 1000)} to ${time(to * 1000)}`;
 function showBrush() {
 	const {range} = mode, all = heat.columns * heat.stretch;
 	heat.brush.hidden = !range;
-	heat.text.textContent = range ? heatText(range) + " \u00b7 Esc: all" :
-		`drag to choose a time \u00b7 column: ${time(heat.stretch * 1000)}, row: ${time(heat.stretch * 1000 / heat.cells)} of it, from bottom to top`;
+	heat.text.textContent = range ? heatText(range) + " \u00b7 Esc: all" : "drag to choose a time";
+	if (!range)
+		heat.text.append(html("small", {}, ` \u00b7 column: ${time(heat.stretch * 1000)}, row: ${time(heat.stretch * 1000 / heat.cells)} of it, from bottom to top`));
 	heat.box.setAttribute("aria-valuetext", range ? heatText(range) : "all");
 	heat.box.setAttribute("aria-valuenow", range ? Math.round(range[0] / heat.stretch) : 0);
 	if (!range)

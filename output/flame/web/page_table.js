@@ -117,13 +117,30 @@ function onRowKey(event, row, f) {
 	event.stopPropagation();
 }
 
-/* Names that are wider than their column keep their end, as on boxes. */
+/* May a line end before this character of a name? After "_" and the like, and between "get" and "Attr". */
+function breaks(all, i) {
+	const [before, after] = [all[i - 1], all[i]];
+	return "_.:/+-, ".includes(before) && before !== after || "<(".includes(after) || /[a-z]/.test(before) && /[A-Z]/.test(after);
+}
+
+/* Two lines of a name that is wider than its column. If it is longer than that, it keeps both ends. */
+function foldName(name, room) {
+	const all = Array.from(name), most = fitting(all, room).length;
+	const restOf = at => all.slice(at).join("");
+	let at = most;
+	while (at > 1 && !breaks(all, at))
+		at--;
+	if (at < 2 || columns(restOf(at)) > room)
+		at = most;
+	return all.slice(0, at).join("") + "\n" + (columns(restOf(at)) > room ? endOf(restOf(at), room) : restOf(at));
+}
+
 function fitNames() {
 	const cell = page.head.querySelector("th.name");
 	const room = cell ? Math.floor((cell.getBoundingClientRect().width - 8) / columnWidth) : 0;
 	for (const row of page.body.rows) {
 		const {short} = functions[row.dataset.f], text = row.querySelector("td.name").firstChild;
-		text.data = room > FEWEST && columns(short) > room ? endOf(short, room) : short;
+		text.data = room > FEWEST && columns(short) > room ? foldName(short, room) : short;
 	}
 }
 

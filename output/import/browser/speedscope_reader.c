@@ -21,7 +21,7 @@ enum { MAX_DEPTH = 1 << 16, MAX_STACK_FRAMES = 1 << 28 };
 
 /* One profile of the file: a thread or a run of a program. */
 struct track {
-	bool is_evented, has_thread;
+	bool has_thread;
 	bool is_ours;  /* sprof wrote it */
 	uint32_t name; /* string */
 	double scale;  /* ns per unit of its values; 1 if they are not times */
@@ -209,7 +209,6 @@ static void read_events(struct reader *r, struct track *t)
 {
 	struct events *e = xcalloc(1, sizeof(*e));
 
-	t->is_evented = true;
 	e->at = -INFINITY;
 	json_enter(&r->in.json, '[');
 	while (json_element(&r->in.json)) {

@@ -22,7 +22,7 @@
 #include "sampler/timer/targets/timer_process.h"
 
 #define POLL_NS (50ull * 1000 * 1000)
-#define POLL_SHARE 100 /* looking for threads takes at most a hundredth of our time */
+#define POLL_SHARE 100 /* looking for threads takes at most a hundredth of a CPU */
 #define BLOCKED_NS (500ull * 1000 * 1000)
 #define YOUNG_NS (100ull * 1000 * 1000)
 #define MIN_COMM_NS (4000ull * 1000)
@@ -232,7 +232,7 @@ size_t timer_threads_want(struct timer_process *p)
 
 bool timer_threads_poll(struct timer_process *p, uint64_t now, bool stopping, size_t *ret_nr_limits)
 {
-	uint64_t took;
+	uint64_t before = thread_cpu_ns(), took;
 
 	*ret_nr_limits = 0;
 	if (now < p->threads.next_poll_ns)
@@ -245,7 +245,7 @@ bool timer_threads_poll(struct timer_process *p, uint64_t now, bool stopping, si
 		send_to_runner(p);
 		look_for_blocked(p, now);
 	}
-	took = monotonic_ns() - now;
+	took = thread_cpu_ns() - before;
 	p->threads.next_poll_ns = now + (took * POLL_SHARE > POLL_NS ? took * POLL_SHARE : POLL_NS);
 	return true;
 }

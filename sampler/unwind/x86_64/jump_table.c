@@ -200,15 +200,6 @@ static bool find_relative(struct reader r, uint8_t to, struct jump_table *ret)
 	return false;
 }
 
-/* Steps back to the last instruction; false if it is no indirect jump. */
-static bool step_to_jump(struct reader *r, struct instruction *ret, uint32_t *ret_at)
-{
-	if (!step_back(r, ret_at))
-		return false;
-	*ret = decode(r, *ret_at);
-	return ret->kind == INSTRUCTION_JUMP_INDIRECT;
-}
-
 bool jump_table_find(const uint8_t *text, size_t size, uint64_t text_vaddr,
 		     const struct straight_line *line, struct jump_table *ret)
 {
@@ -216,24 +207,16 @@ bool jump_table_find(const uint8_t *text, size_t size, uint64_t text_vaddr,
 	struct instruction in;
 	uint32_t at;
 
-	if (!step_to_jump(&r, &in, &at))
+	if (!step_back(&r, &at))
+		return false;
+	in = decode(&r, at);
+	if (in.kind != INSTRUCTION_JUMP_INDIRECT)
 		return false;
 	if (!find_absolute(&r, at, ret) &&
 	    (in.reg == INSTRUCTION_NO_REG || !find_relative(r, in.reg, ret)))
 		return false;
 	ret->nr_entries = find_nr_entries(r);
 	return true;
-}
-
-bool jump_target_find(const uint8_t *text, size_t size, uint64_t text_vaddr,
-		      const struct straight_line *line, uint64_t *ret_vaddr)
-{
-	struct reader r = { text, size, text_vaddr, line, 0 };
-	struct instruction in;
-	uint32_t at;
-
-	return step_to_jump(&r, &in, &at) && in.reg != INSTRUCTION_NO_REG &&
-	       find_lea(r, in.reg, ret_vaddr);
 }
 
 bool jump_slot_find(const uint8_t *code, size_t size, uint64_t vaddr, uint64_t *ret_slot)

@@ -37,12 +37,6 @@ void straight_line_add(struct straight_line *line, uint32_t at);
 /* What does the indirect jump at the end of the line use? false: no known form of table. */
 bool jump_table_find(const uint8_t *text, size_t size, uint64_t text_vaddr,
 		     const struct straight_line *line, struct jump_table *ret);
-/*
- * The address in a register that the jump at the end of the line jumps to, where the line sets it
- * by lea: a tail call. false: unknown.
- */
-bool jump_target_find(const uint8_t *text, size_t size, uint64_t text_vaddr,
-		      const struct straight_line *line, uint64_t *ret_vaddr);
 /* The word from which "jmp *slot(%rip)" at `vaddr` takes its target. false: it is no such jump. */
 bool jump_slot_find(const uint8_t *code, size_t size, uint64_t vaddr, uint64_t *ret_slot);
 

@@ -42,12 +42,17 @@ counts_of_planted() {
 	"$SPROF" report --calls --json "$data" 2>/dev/null | jq -s '[.[].rows[] | select(.function == "planted_name") | .calls] | add // 0'
 }
 
-@test "a debug file that a user plants in a root of its own names no function of a file of root" {
-	build_root nobody
+# Records the program in the root and the one outside, with probes where their debug files say.
+record_planted() {
 	start chroot --userspec=nobody "$root" /program
 	start "$BATS_TEST_TMPDIR/program"
 	run "$SPROF" record -a -o "$data" -d 1s --calls 'program:planted_*'
 	echo "$output"
+}
+
+@test "a debug file that a user plants in a root of its own names no function of a file of root" {
+	build_root nobody
+	record_planted
 	[ "$status" -eq 0 ]
 	[ "$(counts_of_planted)" -eq 0 ]
 	[[ $output == *"a debug file is not used, which could have been written by others than the owner of that file"* ]]
@@ -55,10 +60,7 @@ counts_of_planted() {
 
 @test "a debug file in another root that only its superuser could write places no probe" {
 	build_root root
-	start chroot --userspec=nobody "$root" /program
-	start "$BATS_TEST_TMPDIR/program"
-	run "$SPROF" record -a -o "$data" -d 1s --calls 'program:planted_*'
-	echo "$output"
+	record_planted
 	[ "$(counts_of_planted)" -eq 0 ]
 }
 

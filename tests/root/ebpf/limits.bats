@@ -67,6 +67,15 @@ held() {
 	echo "$(ls "/proc/$recorder/fd" | wc -l) $(awk '/^VmRSS/ { print $2 }' "/proc/$recorder/status")"
 }
 
+# Sets $fds and $kib, as soon as the descriptors are as the test wants them, or after TRIES / 10 s.
+wait_until_held() { # -ge|-lt DESCRIPTORS TRIES
+	for _ in $(seq "$3"); do
+		read -r fds kib < <(held)
+		! [ "$fds" "$1" "$2" ] || break
+		sleep 0.1
+	done
+}
+
 # bats test_tags=full
 @test "17000 mapped files of one user leave room for those of others" {
 	record_system
@@ -111,20 +120,12 @@ held() {
 	record_system
 	attack many 3000 60000
 	wait_until is_ready
-	for i in $(seq 100); do
-		read -r fds kib < <(held)
-		[ "$fds" -lt 1500 ] || break
-		sleep 0.1
-	done
+	wait_until_held -ge 1500 100
 	echo "$fds descriptors while they are mapped"
 	[ "$fds" -ge 1500 ]
 	kill -9 $attacker
 	wait $attacker || true
-	for i in $(seq 150); do
-		read -r fds kib < <(held)
-		[ "$fds" -ge 1000 ] || break
-		sleep 0.1
-	done
+	wait_until_held -lt 1000 150
 	echo "$fds descriptors, $kib KiB"
 	[ "$fds" -lt 1000 ]
 	stop_recorder

@@ -43,6 +43,12 @@ setup_file() {
 		$SPROF report --by thread --json --column runnable waits.data
 		echo "@@ waits.log"
 		cat waits.log
+		echo "@@ wakers"
+		$SPROF record -q --source ebpf --clock off --wakers -o wakers.data -- $TARGETS/waiting 1500 >/dev/null 2>wakers.log || echo "record: status \$?"
+		cat wakers.log
+		$SPROF fold --time --column waiting wakers.data
+		echo "@@ locks"
+		$SPROF report --locks --json wakers.data
 		echo "@@ doctor"
 		$SPROF doctor
 	SCRIPT
@@ -110,4 +116,11 @@ truth_holds() { # target
 	samples_agree waiting 0.5
 	reasons_are_right
 	grep '^waits *OK: by an interrupt after each switch' doctor
+}
+
+@test "on 6.1 wakers and holders of locks are known" {
+	grep -E '^reads_pipe;.*;pipe wait_\[w\];woken by writes_\[w\];.*;writes;run;' wakers
+	grep -E '^reads_socket;.*;socket wait_\[w\];unix, process [0-9]+_\[w\];woken by writes_\[w\];' wakers
+	grep -E '^polls;.*;woken by an interrupt_\[w\];' wakers
+	jq -e '.rows[] | select(.thread | startswith("wants_lock")) | (.holder | startswith("holds_lock")) and .known_by == "the lock"' locks
 }

@@ -47,7 +47,7 @@ follows() { # OPTIONS...: starts the target, and attaches for 2 s
 	jq -e '(.thread_times | length) == 12 and all(.thread_times[]; .wall_ns > 1.9e9 and .wall_ns < 2.6e9)' info.json
 	# One thread did not run at all.
 	jq -e '.thread_times[] | select(.name == "waits_on") | .waiting_ns == .wall_ns and .switches == 0' info.json
-	grep -E '^waits_on;.*;run;waits_on;.*_\[k\];poll wait_\[w\] [0-9]+$' waiting
+	grep -E '^waits_on;.*;run;waits_on;.*_\[k\];poll wait_\[w\];pipe_\[w\] [0-9]+$' waiting
 	samples_agree waiting 0.5
 	reasons_are_right
 }

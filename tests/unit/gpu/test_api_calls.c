@@ -19,16 +19,22 @@ static void launch(struct api_calls *calls, uint32_t correlation, uint8_t class,
 	api_calls_add(calls, &record);
 }
 
+/* Call 1 at second 5, and launch 2 at second 6; then a record says that what `record` began ended. */
+static void begin_two(struct api_calls *calls, uint8_t class, uint32_t record, uint64_t node)
+{
+	launch(calls, 1, class, 5 * SECOND);
+	launch(calls, 2, GPU_API_LAUNCH, 6 * SECOND);
+	assert_int_equal(api_calls_oldest_awaited(calls, 7 * SECOND), 5 * SECOND);
+	api_calls_has_record(calls, record, node, 8 * SECOND);
+	assert_int_equal(api_calls_oldest_awaited(calls, 8 * SECOND), 6 * SECOND);
+}
+
 static void a_launch_is_awaited_until_its_record_comes(void **state)
 {
 	struct api_calls calls = { .want = GPU_WANT_KERNELS };
 
 	(void)state;
-	launch(&calls, 1, GPU_API_LAUNCH, 5 * SECOND);
-	launch(&calls, 2, GPU_API_LAUNCH, 6 * SECOND);
-	assert_int_equal(api_calls_oldest_awaited(&calls, 7 * SECOND), 5 * SECOND);
-	api_calls_has_record(&calls, 1, 0, 8 * SECOND);
-	assert_int_equal(api_calls_oldest_awaited(&calls, 8 * SECOND), 6 * SECOND);
+	begin_two(&calls, GPU_API_LAUNCH, 1, 0);
 	api_calls_has_record(&calls, 2, 0, 9 * SECOND);
 	assert_int_equal(api_calls_oldest_awaited(&calls, 9 * SECOND), UINT64_MAX);
 	api_calls_fini(&calls);
@@ -39,11 +45,7 @@ static void a_graph_node_without_its_call_ends_the_wait_for_earlier_graphs_only(
 	struct api_calls calls = { .want = GPU_WANT_KERNELS };
 
 	(void)state;
-	launch(&calls, 1, GPU_API_GRAPH_LAUNCH, 5 * SECOND);
-	launch(&calls, 2, GPU_API_LAUNCH, 6 * SECOND);
-	assert_int_equal(api_calls_oldest_awaited(&calls, 7 * SECOND), 5 * SECOND);
-	api_calls_has_record(&calls, 77, 3, 8 * SECOND);
-	assert_int_equal(api_calls_oldest_awaited(&calls, 8 * SECOND), 6 * SECOND);
+	begin_two(&calls, GPU_API_GRAPH_LAUNCH, 77, 3);
 	assert_int_equal(calls.nr_graph_lost, 1);
 	/* A call whose record is read late began before the node was read. */
 	launch(&calls, 3, GPU_API_GRAPH_LAUNCH, 7 * SECOND);

@@ -37,7 +37,7 @@ static void expect(const char *const *users, size_t nr, const char *want, size_t
 	for (size_t i = 0; i < nr; i++) {
 		struct profile *p = profile_of(1, users[i], 100 + i);
 
-		sum += process_rows_add(rows, p, to);
+		sum += process_rows_add(rows, p, to, NULL);
 		profile_free(p);
 	}
 	process_rows_write(rows, to, sink);
@@ -81,8 +81,8 @@ static void processes_of_one_profile_only_are_kept(void **state)
 	size_t nr;
 
 	(void)state;
-	assert_int_equal(process_rows_add(rows, a, to) + process_rows_add(rows, b, to) +
-				 process_rows_add(rows, c, to),
+	assert_int_equal(process_rows_add(rows, a, to, NULL) + process_rows_add(rows, b, to, NULL) +
+				 process_rows_add(rows, c, to, NULL),
 			 0);
 	process_rows_write(rows, to, sink);
 	facts_rows(to, FACT_PROCESS, &nr);

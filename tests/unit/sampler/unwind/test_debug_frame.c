@@ -229,21 +229,6 @@ static void without_build_id_the_checksum_decides(void **state)
 
 /* ---- made by hand */
 
-static int build(struct fixture *f)
-{
-	size_t size = maker_finish(&f->maker);
-	/* a copy of the exact size, so that ASan detects a read past the end */
-	void *copy = malloc(size);
-	int err;
-
-	memcpy(copy, f->maker.image, size);
-	unwind_table_free(f->table);
-	f->table = NULL;
-	err = unwind_table_build_memory(copy, size, f->rules, &f->table);
-	free(copy);
-	return err;
-}
-
 /* The offset of the CFA from rsp at a place in the text, -1 where no such rule is. */
 static int offset_at(const struct fixture *f, uint64_t text_offset)
 {

@@ -12,13 +12,9 @@ static void a_part_in_front_has_rules_behind_its_calls(void **state)
 		0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc,
 		0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xc3, /* 48 ret */
 	};
-	const struct derived_text text = text_of(code, sizeof(code));
-	struct derived_rules *rules = derived_rules_new(&text);
+	struct derived_rules *rules = find_from(code, sizeof(code), ENTRIES(16, 48));
 
 	(void)state;
-	derived_rules_add_entry(rules, 16);
-	derived_rules_add_entry(rules, 48);
-	derived_rules_find(rules);
 	check(rules, 0, WALK_CFA_SP, 16, WALK_FP_SAME, 0);
 	check(rules, 5, WALK_CFA_SP, 16, WALK_FP_SAME, 0);
 	check(rules, 22, WALK_CFA_SP, 16, WALK_FP_SAME, 0);

@@ -181,14 +181,9 @@ static void functions_that_never_return_have_rules(void **state)
 		0x55, 0x5d, 0xf4, 0x90,		    /* 16 push; pop; hlt */
 		0x50, 0xe8, 0xf6, 0xff, 0xff, 0xff, /* 20 push %rax; call 16 */
 	};
-	const struct derived_text text = text_of(bytes, sizeof(bytes));
-	struct derived_rules *rules = derived_rules_new(&text);
+	struct derived_rules *rules = find_from(bytes, sizeof(bytes), ENTRIES(0, 16, 20));
 
 	(void)state;
-	derived_rules_add_entry(rules, 0);
-	derived_rules_add_entry(rules, 16);
-	derived_rules_add_entry(rules, 20);
-	derived_rules_find(rules);
 	check(rules, 5, WALK_CFA_SP, 16, WALK_FP_SAME, 0);
 	check(rules, 14, WALK_CFA_SP, 16, WALK_FP_SAME, 0);
 	assert_int_equal(rule_at(rules, 15).cfa, WALK_CFA_NONE);
@@ -293,13 +288,9 @@ static void jumps_through_tables_are_followed(void **state)
 static void a_function_does_not_run_on_into_the_next(void **state)
 {
 	const uint8_t bytes[] = { 0xe8, 0, 1, 0, 0, 0xc3 };
-	const struct derived_text text = text_of(bytes, sizeof(bytes));
-	struct derived_rules *rules = derived_rules_new(&text);
+	struct derived_rules *rules = find_from(bytes, sizeof(bytes), ENTRIES(0, 5));
 
 	(void)state;
-	derived_rules_add_entry(rules, 0);
-	derived_rules_add_entry(rules, 5);
-	derived_rules_find(rules);
 	check(rules, 4, WALK_CFA_SP, 8, WALK_FP_SAME, 0);
 	check(rules, 5, WALK_CFA_SP, 8, WALK_FP_SAME, 0);
 	derived_rules_free(rules);

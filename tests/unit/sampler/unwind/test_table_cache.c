@@ -226,6 +226,18 @@ static uint8_t *begin_with_entry(struct fixture *f, char *path, size_t *ret_size
 	return bytes_of(path, ret_size);
 }
 
+/* Begins with one entry. Returns the bytes that it takes of the disk. */
+static uint64_t begin_with_space(struct fixture *f, char path[400])
+{
+	struct stat st;
+
+	begin(f);
+	store(f);
+	entries(f, path);
+	assert_int_equal(stat(path, &st), 0);
+	return (uint64_t)st.st_blocks * 512;
+}
+
 static void a_truncated_entry_is_no_table_and_goes(void **state)
 {
 	struct fixture f;
@@ -312,14 +324,11 @@ static void the_entries_used_longest_ago_go_first(void **state)
 	struct table_key key;
 	struct fixture f;
 	char path[400];
-	struct stat st;
+	uint64_t size;
 
 	(void)state;
-	begin(&f);
-	store(&f);
-	entries(&f, path);
-	assert_int_equal(stat(path, &st), 0);
-	open_cache(&f, (uint64_t)st.st_blocks * 512 * 5 / 2); /* two and a half */
+	size = begin_with_space(&f, path);
+	open_cache(&f, size * 5 / 2); /* two and a half */
 	key = f.key;
 	for (uint64_t i = 1; i <= 3; i++) {
 		char name[120];
@@ -398,21 +407,18 @@ static void unfinished_entries_count_against_the_limit(void **state)
 {
 	char path[400], left[200];
 	struct fixture f;
-	struct stat st;
+	uint64_t size;
 
 	(void)state;
-	begin(&f);
-	store(&f);
-	entries(&f, path);
-	assert_int_equal(stat(path, &st), 0);
+	size = begin_with_space(&f, path);
 	for (int i = 0; i < 8; i++) {
 		snprintf(left, sizeof(left), "%s/%d123456789abcdef.new", f.folder, i);
 		copy_file(path, left);
 	}
-	open_cache(&f, (uint64_t)st.st_blocks * 512 * 4);
+	open_cache(&f, size * 4);
 	store_another(&f, 1);
 	assert_int_equal(load(&f), 0);
-	assert_in_range(bytes_in(&f), 1, (uint64_t)st.st_blocks * 512 * 4);
+	assert_in_range(bytes_in(&f), 1, size * 4);
 	end(&f);
 }
 
@@ -421,15 +427,11 @@ static void recorders_that_are_killed_keep_to_the_limit(void **state)
 	struct table_cache *killed[12];
 	struct fixture f;
 	char path[400];
-	uint64_t limit;
-	struct stat st;
+	uint64_t limit, size;
 
 	(void)state;
-	begin(&f);
-	store(&f);
-	entries(&f, path);
-	assert_int_equal(stat(path, &st), 0);
-	limit = (uint64_t)st.st_blocks * 512 * 6;
+	size = begin_with_space(&f, path);
+	limit = size * 6;
 	for (int i = 0; i < 12; i++) {
 		killed[i] = f.cache; /* it is not closed, so it does not look for old entries */
 		f.cache = NULL;

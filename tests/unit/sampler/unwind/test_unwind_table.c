@@ -11,21 +11,6 @@
 /* The initial instructions of compilers' CIEs: CFA = rsp + 8, return address at CFA - 8. */
 #define USUAL_CIE 0x0c, 7, 8, 0x90, 1
 
-static int build(struct fixture *f)
-{
-	size_t size = maker_finish(&f->maker);
-	/* a copy of the exact size, so that ASan detects a read past the end */
-	void *copy = malloc(size);
-	int err;
-
-	memcpy(copy, f->maker.image, size);
-	unwind_table_free(f->table);
-	f->table = NULL;
-	err = unwind_table_build_memory(copy, size, f->rules, &f->table);
-	free(copy);
-	return err;
-}
-
 static struct walk_rule rule_at(struct fixture *f, uint64_t text_offset)
 {
 	uint32_t nr, number = unwind_table_find(f->table, MAKER_TEXT + text_offset);

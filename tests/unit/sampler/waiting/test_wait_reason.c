@@ -78,6 +78,21 @@ static void without_a_known_function_the_state_decides(void **state)
 	expect("", WAIT_SLEEP, REASON_OTHER, 0);
 	expect("", WAIT_NEW, REASON_NEW_THREAD, 0);
 	expect("__schedule schedule futex_do_wait", WAIT_STOPPED, REASON_STOPPED, 2);
+	expect("__schedule schedule exit_to_user_mode_loop", WAIT_THROTTLED, REASON_THROTTLED, 3);
+}
+
+static void the_stack_of_a_waker_begins_at_what_it_did(void **state)
+{
+	struct stack own = stack_of("try_to_wake_up wake_up_q futex_wake do_futex"),
+		     timer = stack_of("bpf_trace_run1 try_to_wake_up hrtimer_wakeup "
+				      "__hrtimer_run_queues sysvec_apic_timer_interrupt "
+				      "asm_sysvec_apic_timer_interrupt do_syscall_64");
+
+	(void)state;
+	assert_int_equal(wait_frames_of_waking(own.hints, own.nr), 2);
+	assert_int_equal(wait_frames_of_interrupt(own.hints, own.nr), 0);
+	assert_int_equal(wait_frames_of_waking(timer.hints, timer.nr), 2);
+	assert_int_equal(wait_frames_of_interrupt(timer.hints, timer.nr), 5);
 }
 
 static void the_way_of_an_interrupt_to_the_switch_is_cut(void **state)
@@ -106,6 +121,7 @@ int main(void)
 		cmocka_unit_test(the_innermost_known_function_decides),
 		cmocka_unit_test(a_page_fault_is_one_whatever_its_handler_waits_for),
 		cmocka_unit_test(without_a_known_function_the_state_decides),
+		cmocka_unit_test(the_stack_of_a_waker_begins_at_what_it_did),
 		cmocka_unit_test(the_way_of_an_interrupt_to_the_switch_is_cut),
 		cmocka_unit_test(a_stack_without_a_switch_is_not_cut),
 	};

@@ -1,0 +1,195 @@
+/*
+ * A row for each lock, waiting thread and holder; rows of one lock stand together, and the locks
+ * are in the order of their sums. Where a lock has several rows, one with its sum comes first.
+ */
+#include "output/insight/locks_report.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/alloc.h"
+#include "core/base/buffer.h"
+#include "core/profile/facts.h"
+#include "core/profile/profile.h"
+#include "output/report/grid.h"
+
+enum { VERSION = 1 };
+
+/* The margin that contains the true value 95 times in 100. */
+#define MARGIN 1.96
+
+struct lock_line {
+	const struct fact_lock_wait *row;
+	uint64_t lock_ns; /* of all rows of the lock */
+	size_t nr;	  /* of them */
+};
+
+static int by_lock(const void *a, const void *b)
+{
+	const struct fact_lock_wait *x = ((const struct lock_line *)a)->row;
+	const struct fact_lock_wait *y = ((const struct lock_line *)b)->row;
+
+	if (x->pid != y->pid)
+		return x->pid < y->pid ? -1 : 1;
+	if (x->address != y->address)
+		return x->address < y->address ? -1 : 1;
+	if (x->waiting_ns != y->waiting_ns)
+		return x->waiting_ns > y->waiting_ns ? -1 : 1;
+	return x < y ? -1 : x > y;
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct lock_line *x = a, *y = b;
+
+	if (x->lock_ns != y->lock_ns)
+		return x->lock_ns > y->lock_ns ? -1 : 1;
+	return by_lock(a, b);
+}
+
+static bool same_lock(const struct lock_line *a, const struct lock_line *b)
+{
+	return a->row->pid == b->row->pid && a->row->address == b->row->address;
+}
+
+/* Returns the rows, those of one lock together; the caller frees them. */
+static struct lock_line *lines_of(const struct profile *p, size_t *ret_nr)
+{
+	const struct fact_lock_wait *rows = facts_rows(p, FACT_LOCK_WAIT, ret_nr);
+	struct lock_line *lines = xcalloc(*ret_nr + 1, sizeof(*lines));
+	size_t nr = *ret_nr, end;
+
+	for (size_t i = 0; i < nr; i++)
+		lines[i].row = &rows[i];
+	qsort(lines, nr, sizeof(*lines), by_lock);
+	for (size_t i = 0; i < nr; i = end) {
+		uint64_t sum = 0;
+
+		for (end = i; end < nr && same_lock(&lines[i], &lines[end]); end++)
+			sum += lines[end].row->waiting_ns;
+		for (size_t j = i; j < end; j++) {
+			lines[j].lock_ns = sum;
+			lines[j].nr = end - i;
+		}
+	}
+	qsort(lines, nr, sizeof(*lines), by_time);
+	return lines;
+}
+
+static void add_thread(struct grid *g, const struct profile *p, uint64_t thread, const char *none)
+{
+	struct buffer name = { 0 };
+
+	if (thread >= p->nr_threads) {
+		grid_text(g, none);
+		return;
+	}
+	buffer_printf(&name, "%s (%" PRIu32 ")", profile_str(p, p->threads[thread].comm),
+		      p->threads[thread].tid);
+	buffer_add_char(&name, '\0');
+	grid_text(g, name.data);
+	buffer_fini(&name);
+}
+
+static void add_lock(struct grid *g, const struct profile *p, const struct fact_lock_wait *r)
+{
+	const char *place = profile_str(p, (uint32_t)r->place);
+	char address[32];
+
+	snprintf(address, sizeof(address), r->address ? "0x%" PRIx64 : "further locks", r->address);
+	grid_count(g, r->pid);
+	grid_text(g, address);
+	grid_text(g, place);
+	grid_text(g, *place ? place : address);
+}
+
+static void add_figures(struct grid *g, const struct fact_lock_wait *r)
+{
+	grid_time(g, r->waiting_ns);
+	grid_time(g, (uint64_t)(MARGIN * 1000 * sqrt((double)r->variance_us2)));
+	grid_count(g, r->waits);
+	grid_count(g, r->samples);
+	grid_time(g, r->longest_ns);
+}
+
+/* The sum of the rows of a lock. */
+static void add_sum(struct grid *g, const struct profile *p, const struct lock_line *lines)
+{
+	struct fact_lock_wait sum = *lines[0].row;
+	char threads[32];
+
+	for (size_t i = 1; i < lines[0].nr; i++) {
+		const struct fact_lock_wait *r = lines[i].row;
+
+		sum.waiting_ns += r->waiting_ns;
+		sum.variance_us2 += r->variance_us2;
+		sum.waits += r->waits;
+		sum.samples += r->samples;
+		if (r->longest_ns > sum.longest_ns)
+			sum.longest_ns = r->longest_ns;
+	}
+	snprintf(threads, sizeof(threads), "all %zu below", lines[0].nr);
+	add_figures(g, &sum);
+	add_lock(g, p, &sum);
+	grid_text(g, threads);
+	grid_text(g, "");
+	grid_text(g, "");
+}
+
+static void add_row(struct grid *g, const struct profile *p, const struct fact_lock_wait *r)
+{
+	static const char *const known_by[] = { "", "the lock", "its waking" };
+
+	add_figures(g, r);
+	add_lock(g, p, r);
+	add_thread(g, p, r->thread, "further threads");
+	add_thread(g, p, r->holder, "not known");
+	grid_text(g,
+		  r->known_by < sizeof(known_by) / sizeof(*known_by) ? known_by[r->known_by] : "");
+}
+
+bool locks_report_write(struct buffer *b, const struct profile *p,
+			const struct locks_report_opts *opts)
+{
+	static const char *const spare[] = { "samples", "known_by", "longest_ns", NULL };
+	static const struct grid_column columns[] = {
+		{ "waiting_ns", "Waiting", false },
+		{ "margin_ns", "+-", false },
+		{ "waits", "Waits", false },
+		{ "samples", "Samples", false },
+		{ "longest_ns", "Longest", false },
+		{ "pid", "Pid", false },
+		{ "address", NULL, true },
+		{ "place", NULL, true },
+		{ NULL, "Lock", true },
+		{ "thread", "Waiting thread", true },
+		{ "holder", "Held by", true },
+		{ "known_by", "Known by", true },
+	};
+	struct lock_line *lines;
+	struct grid g;
+	size_t nr;
+
+	lines = lines_of(p, &nr);
+	grid_init(&g, columns, sizeof(columns) / sizeof(*columns));
+	for (size_t i = 0; i < nr; i++) {
+		if (lines[i].nr > 1 && (!i || !same_lock(&lines[i - 1], &lines[i])) && !opts->json)
+			add_sum(&g, p, &lines[i]);
+		add_row(&g, p, lines[i].row);
+	}
+	if (nr && opts->json) {
+		buffer_printf(b,
+			      "{\n\"version\": %d,\n\"report\": \"locks\",\n\"rows\": ", VERSION);
+		grid_write_json(b, &g, opts->max_rows);
+		buffer_add_string(b, "\n}\n");
+	} else if (nr) {
+		g.spare = spare;
+		g.max_width = opts->columns;
+		grid_write_text(b, &g, opts->max_rows);
+	}
+	grid_fini(&g);
+	free(lines);
+	return nr;
+}

@@ -1,0 +1,89 @@
+/* Writes counted system calls as a table, by total time. */
+#include "output/insight/syscalls_report.h"
+
+#include <stdlib.h>
+
+#include "core/base/alloc.h"
+#include "core/base/buffer.h"
+#include "core/profile/facts.h"
+#include "core/profile/profile.h"
+#include "output/report/grid.h"
+
+enum { VERSION = 1 };
+
+static int by_total(const void *a, const void *b)
+{
+	const struct fact_system_call *x = *(const struct fact_system_call *const *)a;
+	const struct fact_system_call *y = *(const struct fact_system_call *const *)b;
+
+	if (x->total_ns != y->total_ns)
+		return x->total_ns > y->total_ns ? -1 : 1;
+	return (x->number > y->number) - (x->number < y->number);
+}
+
+static bool fill(struct grid *g, const struct profile *p)
+{
+	const struct fact_system_call *all, **rows;
+	size_t nr;
+
+	all = facts_rows(p, FACT_SYSTEM_CALL, &nr);
+	rows = xcalloc(nr + 1, sizeof(*rows));
+	for (size_t i = 0; i < nr; i++)
+		rows[i] = &all[i];
+	qsort(rows, nr, sizeof(*rows), by_total);
+	for (size_t i = 0; i < nr; i++) {
+		const struct fact_system_call *c = rows[i];
+
+		grid_time(g, c->total_ns);
+		grid_count(g, c->calls);
+		grid_count(g, c->errors);
+		grid_time(g, c->p50_ns);
+		grid_time(g, c->p99_ns);
+		grid_time(g, c->max_ns);
+		grid_text(g, profile_str(p, (uint32_t)c->name));
+	}
+	free(rows);
+	return nr > 0;
+}
+
+/* The samples of long calls are in a column of their own. */
+static void add_long_calls(struct buffer *b, const struct profile *p)
+{
+	uint64_t nr = 0;
+
+	for (size_t i = 0; i < p->nr_samples; i++)
+		nr += p->samples[i].column == COLUMN_LONG_CALLS;
+	if (nr)
+		buffer_printf(b,
+			      "\n%llu calls took as long as --syscalls asked for; sprof report, "
+			      "fold and flame --column long-calls show their stacks\n",
+			      (unsigned long long)nr);
+}
+
+bool syscalls_report_write(struct buffer *b, const struct profile *p,
+			   const struct syscalls_report_opts *opts)
+{
+	static const struct grid_column columns[] = {
+		{ "total_ns", "Total", false }, { "calls", "Calls", false },
+		{ "errors", "Errors", false },	{ "p50_ns", "p50", false },
+		{ "p99_ns", "p99", false },	{ "max_ns", "Longest", false },
+		{ "call", "Call", true },
+	};
+	struct grid g;
+	bool any;
+
+	grid_init(&g, columns, sizeof(columns) / sizeof(*columns));
+	any = fill(&g, p);
+	if (any && opts->json) {
+		buffer_printf(
+			b, "{\n\"version\": %d,\n\"report\": \"syscalls\",\n\"rows\": ", VERSION);
+		grid_write_json(b, &g, opts->max_rows);
+		buffer_add_string(b, "\n}\n");
+	} else if (any) {
+		g.max_width = opts->columns;
+		grid_write_text(b, &g, opts->max_rows);
+		add_long_calls(b, p);
+	}
+	grid_fini(&g);
+	return any;
+}

@@ -1,0 +1,212 @@
+/*
+ * What a thread waited for, by the arguments of the system call that it is in: the address of the
+ * lock, the peer of the socket, the device and name of the file. Read for waits that are sampled
+ * only; but who holds a lock is known only while the thread waits for it, so that is read as the
+ * thread is switched from.
+ */
+#ifndef SPROF_WAIT_FACTS_BPF_H
+#define SPROF_WAIT_FACTS_BPF_H
+
+#include <linux/bpf.h>
+#include <linux/types.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_endian.h>
+#include <bpf/bpf_helpers.h>
+
+#include "sampler/bpf/events.h"
+#include "sampler/bpf/kernel_files.h"
+#include "sampler/bpf/system_calls_x86_64.bpf.h"
+#include "sampler/bpf/task.h"
+
+#define S_IFMT 0170000
+#define S_IFSOCK 0140000
+#define S_IFBLK 0060000
+#define S_IFREG 0100000
+#define S_IFDIR 0040000
+
+#define AF_UNIX 1
+#define AF_INET 2
+#define AF_INET6 10
+#define TCP_LISTEN 10
+
+/* ---- locks */
+
+#define FUTEX_COMMAND 0x7f
+#define FUTEX_WAIT 0
+#define FUTEX_LOCK_PI 6
+#define FUTEX_WAIT_BITSET 9
+#define FUTEX_LOCK_PI2 13
+#define FUTEX_TID_MASK 0x3fffffff
+
+#define MUTEX_CONTENDED 2 /* the value on which glibc's locks wait */
+#define MUTEX_KINDS 0x1ff /* of __kind: the types and flags of a mutex */
+
+/* The beginning of pthread_mutex_t of glibc on 64 bits, unchanged since 2.3. */
+struct glibc_mutex {
+	__u32 lock, count, owner, users, kind;
+};
+
+static __always_inline __u64 lock_of(const struct system_call *call, bool is_current)
+{
+	__u64 address = 0;
+
+	if (call->kind == CALL_FUTEX || call->kind == CALL_FUTEX_WAIT)
+		return call->args[0];
+	if (call->kind == CALL_FUTEX_WAITV && is_current)
+		bpf_probe_read_user(&address, sizeof(address), (void *)(call->args[0] + 8));
+	return address;
+}
+
+/*
+ * The thread that holds the lock for which `task`, whose memory is mapped now, begins to wait; 0:
+ * not known. Condition variables and semaphores wait on other values than a mutex.
+ */
+static __always_inline __u32 holder_of_lock(struct task_struct *task)
+{
+	struct glibc_mutex mutex = { 0 };
+	struct system_call call;
+	__u32 command;
+
+	if (!is_in_futex(task))
+		return 0;
+	take_call(&call, task);
+	if (call.kind != CALL_FUTEX)
+		return 0;
+	command = call.args[1] & FUTEX_COMMAND;
+	if (command == FUTEX_LOCK_PI || command == FUTEX_LOCK_PI2) {
+		bpf_probe_read_user(&mutex, 4, (void *)call.args[0]);
+		return mutex.lock & FUTEX_TID_MASK;
+	}
+	if ((command != FUTEX_WAIT && command != FUTEX_WAIT_BITSET) ||
+	    (__u32)call.args[2] != MUTEX_CONTENDED ||
+	    bpf_probe_read_user(&mutex, sizeof(mutex), (void *)call.args[0]))
+		return 0;
+	return mutex.lock == MUTEX_CONTENDED && !(mutex.kind & ~MUTEX_KINDS) ? mutex.owner : 0;
+}
+
+/* ---- files */
+
+static __always_inline struct file *file_of(struct task_struct *task, __u32 fd)
+{
+	struct fdtable *table = BPF_CORE_READ(task, files, fdt);
+	struct file **files = BPF_CORE_READ(table, fd), *file = NULL;
+
+	if (!files || fd >= BPF_CORE_READ(table, max_fds))
+		return NULL;
+	bpf_probe_read_kernel(&file, sizeof(file), files + fd);
+	return file;
+}
+
+/* The path of a local socket, or of what it is connected to. */
+static __always_inline void add_local_peer(struct wait_facts *f, struct sock *sk)
+{
+	struct unix_sock *own = (struct unix_sock *)sk;
+	struct unix_sock *peer = (struct unix_sock *)BPF_CORE_READ(own, peer);
+	struct unix_address *address = peer ? BPF_CORE_READ(peer, addr) : NULL;
+
+	if (!address)
+		address = BPF_CORE_READ(own, addr);
+	if (address)
+		bpf_probe_read_kernel_str(f->name, sizeof(f->name), &address->name[0].sun_path);
+	f->peer_pid = BPF_CORE_READ(sk, sk_peer_pid, numbers[0].nr);
+}
+
+static __always_inline void add_socket(struct wait_facts *f, struct file *file)
+{
+	struct socket *socket = BPF_CORE_READ(file, private_data);
+	struct sock *sk = socket ? BPF_CORE_READ(socket, sk) : NULL;
+	__u32 v4;
+
+	if (!sk)
+		return;
+	f->family = BPF_CORE_READ(sk, __sk_common.skc_family);
+	f->listens = BPF_CORE_READ(sk, __sk_common.skc_state) == TCP_LISTEN;
+	f->port = f->listens ? BPF_CORE_READ(sk, __sk_common.skc_num)
+			     : bpf_ntohs(BPF_CORE_READ(sk, __sk_common.skc_dport));
+	if (f->family == AF_INET) {
+		v4 = BPF_CORE_READ(sk, __sk_common.skc_daddr);
+		__builtin_memcpy(f->address, &v4, sizeof(v4));
+	} else if (f->family == AF_INET6) {
+		bpf_core_read(f->address, sizeof(f->address), &sk->__sk_common.skc_v6_daddr);
+	} else if (f->family == AF_UNIX) {
+		add_local_peer(f, sk);
+	}
+}
+
+static __always_inline void add_file(struct wait_facts *f, struct file *file)
+{
+	struct inode *inode = BPF_CORE_READ(file, f_inode);
+	const unsigned char *name;
+	__u32 type;
+
+	if (!inode)
+		return;
+	f->file_mode = BPF_CORE_READ(inode, i_mode);
+	type = f->file_mode & S_IFMT;
+	if (type == S_IFSOCK) {
+		add_socket(f, file);
+		return;
+	}
+	f->device =
+		type == S_IFBLK ? BPF_CORE_READ(inode, i_rdev) : BPF_CORE_READ(inode, i_sb, s_dev);
+	name = BPF_CORE_READ(file, f_path.dentry, d_name.name);
+	bpf_probe_read_kernel_str(f->name, sizeof(f->name), name);
+}
+
+/* The first file of an epoll set, by its address; it may change at any moment. */
+static __always_inline struct file *first_of_epoll(struct file *file)
+{
+	struct eventpoll *set = BPF_CORE_READ(file, private_data);
+	struct epitem *item = set ? (struct epitem *)BPF_CORE_READ(set, rbr.rb_leftmost) : NULL;
+
+	return item ? BPF_CORE_READ(item, ffd.file) : NULL;
+}
+
+static __always_inline bool is_epoll(struct file *file)
+{
+	static const char name[] = "[eventpoll]";
+	char is[sizeof(name)] = "";
+
+	bpf_probe_read_kernel(is, sizeof(is) - 1, BPF_CORE_READ(file, f_path.dentry, d_name.name));
+	for (__u32 i = 0; i < sizeof(name) - 1; i++)
+		if (is[i] != name[i])
+			return false;
+	return true;
+}
+
+/*
+ * Adds to `f` what the system call of the thread waits for. Of a thread that is not the current one
+ * the memory cannot be read.
+ */
+static __always_inline int add_call_facts(struct wait_facts *f, struct task_struct *task,
+					  bool is_current)
+{
+	struct system_call call;
+	struct file *file;
+	__u32 fd;
+
+	take_call(&call, task);
+	f->lock = lock_of(&call, is_current);
+	if (call.kind == CALL_POLL) {
+		f->nr_polled = call.args[1];
+		if (!is_current || bpf_probe_read_user(&fd, sizeof(fd), (void *)call.args[0]))
+			return 0;
+	} else if (call.kind == CALL_FD) {
+		fd = call.args[0];
+	} else {
+		return 0;
+	}
+	file = file_of(task, fd);
+	if (file && is_epoll(file)) {
+		f->is_epoll = 1;
+		file = first_of_epoll(file);
+	}
+	if (file)
+		add_file(f, file);
+	return 0;
+}
+
+#endif

@@ -1,0 +1,24 @@
+/* The BPF programs that count and time system calls. */
+#ifndef SPROF_SYSCALLS_SIDE_H
+#define SPROF_SYSCALLS_SIDE_H
+
+#include <stdint.h>
+
+struct sink;
+struct sprof_bpf;
+struct syscalls_side;
+
+/*
+ * Loads the programs; attaches nothing. Calls of threshold_ns and longer become samples; 0: none.
+ * `main` is loaded and outlives the result. 0 or -errno.
+ */
+int syscalls_side_new(const struct sprof_bpf *main, uint64_t threshold_ns,
+		      struct syscalls_side **ret);
+void syscalls_side_free(struct syscalls_side *s);
+/* 0 or -errno. */
+int syscalls_side_start(struct syscalls_side *s);
+void syscalls_side_stop(struct syscalls_side *s);
+/* Tells the sink the sums so far. */
+void syscalls_side_tell(const struct syscalls_side *s, struct sink *sink);
+
+#endif

@@ -1,0 +1,128 @@
+# What following waits and system calls costs a switch, a call, and servers. Rivals, if they are
+# there: offcputime of libbpf-tools and bpftrace, which walk the stack at every switch by frame
+# pointers, and strace -c. (apt-get install libbpf-tools bpftrace strace redis postgresql)
+
+# us per switch of two threads that send a byte back and forth on CPU 1: half a round trip.
+switch_time() { # contender, the command of a profiler, in which PID stands for the process
+	local contender=$1 profiler pid
+	shift
+	"$targets/pingpong" 1500 1 4000 >"$work/round_trip" &
+	pid=$!
+	background=$pid
+	sleep 0.3
+	if [ $# -gt 0 ]; then
+		"${@/PID/$pid}" >"$work/profiler.out" 2>&1 &
+		profiler=$!
+		background="$pid $profiler"
+	fi
+	wait $pid
+	[ $# -eq 0 ] || { kill -INT $profiler 2>/dev/null || true; wait $profiler || true; }
+	background=
+	note "$contender" "$(calc "$(cut -d' ' -f2 "$work/round_trip") * 500")"
+}
+
+bench_waits() {
+	local sleeper
+	sleep 1000 &
+	sleeper=$!
+	cat >"$work/offcpu.bt" <<-BPFTRACE
+		tracepoint:sched:sched_switch {
+			if (@pid[args->prev_pid]) { @start[args->prev_pid] = nsecs; }
+			if (@start[args->next_pid]) { @[kstack, ustack, args->next_pid] = sum(nsecs - @start[args->next_pid]); delete(@start[args->next_pid]); }
+			if (pid == \$1) { @pid[tid] = 1; }
+		}
+	BPFTRACE
+	for _ in $(seq "$ROUNDS"); do
+		switch_time switch_alone
+		switch_time switch_target "$SPROF" record -q --source ebpf --clock off -o "$work/data" -d 20s -p PID
+		switch_time switch_wakers "$SPROF" record -q --source ebpf --clock off --wakers -o "$work/data" -d 20s -p PID
+		switch_time switch_other "$SPROF" record -q --source ebpf --clock off -o "$work/data" -d 20s -p $sleeper
+		! command -v offcputime >/dev/null || switch_time switch_offcputime offcputime -p PID 20
+		! command -v bpftrace >/dev/null || switch_time switch_bpftrace bpftrace "$work/offcpu.bt" PID
+		switch_time switch_again
+	done
+	end $sleeper
+	title "A switch between two threads that send a byte back and forth"
+	row "alone, $(calc "int(1e9 / $(median switch_alone))") switches a second" "$(median switch_alone)" ns
+	row "alone, once more in each round (noise)" "$(paired switch_again - switch_alone)" ns
+	row "added by --clock off, a target's" "$(paired switch_target - switch_alone)" ns 400
+	row "added by --clock off --wakers" "$(paired switch_wakers - switch_alone)" ns 600
+	row "added by --clock off, of another process" "$(paired switch_other - switch_alone)" ns 200
+	[ ! -f "$work/switch_offcputime" ] || row "added by offcputime -p" "$(paired switch_offcputime - switch_alone)" ns
+	[ ! -f "$work/switch_bpftrace" ] || row "added by bpftrace, the same" "$(paired switch_bpftrace - switch_alone)" ns
+}
+
+bench_syscalls() {
+	build_tool system_call
+	for _ in $(seq "$ROUNDS"); do
+		note call_alone "$("$tools/system_call" 2000000)"
+		note call_sprof "$("$SPROF" record -q --source ebpf --syscalls -o "$work/data" -- "$tools/system_call" 2000000)"
+		! command -v strace >/dev/null || note call_strace "$(strace -c -o "$work/strace.out" "$tools/system_call" 50000)"
+	done
+	title "The shortest system call"
+	row "alone" "$(median call_alone)" ns
+	row "added by --syscalls" "$(paired call_sprof - call_alone)" ns 800
+	[ ! -f "$work/call_strace" ] || row "added by strace -c" "$(paired call_strace - call_alone)" ns
+}
+
+# Requests a second of a server, alone and under each profiler, in turn.
+requests() { # name of the server, its process, the command that prints requests per second
+	local name=$1 pid=$2 profiler contender
+	shift 2
+	local contenders="alone sprof again"
+	! command -v offcputime >/dev/null || contenders="alone sprof offcputime again"
+	for _ in $(seq "$ROUNDS"); do
+		for contender in $contenders; do
+			profiler=
+			case $contender in
+			sprof) "$SPROF" record -q --source ebpf --clock off -o "$work/data" -d 100s -p "$pid" & profiler=$! ;;
+			offcputime) offcputime -p "$pid" 100 >/dev/null 2>&1 & profiler=$! ;;
+			esac
+			background="$server $profiler"
+			[ -z "$profiler" ] || sleep 1.5
+			note "${name}_$contender" "$("$@")"
+			[ -z "$profiler" ] || { kill -INT $profiler; wait $profiler || true; }
+			background=$server
+		done
+	done
+	title "Requests of $name"
+	row "alone" "$(median "${name}_alone")" /s
+	row "alone, once more in each round (noise)" "$(paired "${name}_again" / "${name}_alone")" x
+	# Fewer requests are more time for each: at most 1 %.
+	row "time of a request under --clock off" "$(paired "${name}_alone" / "${name}_sprof")" x 1.01
+	[ ! -f "$work/${name}_offcputime" ] || row "time of a request under offcputime -p" "$(paired "${name}_alone" / "${name}_offcputime")" x
+}
+
+bench_redis() {
+	local server
+	command -v redis-server >/dev/null || { echo "no redis-server: apt-get install redis"; return; }
+	redis-server --port 7379 --save '' --dir "$work" --daemonize no >/dev/null &
+	server=$!
+	background=$server
+	sleep 1
+	redis_rate() { redis-benchmark -p 7379 -t get -n ${QUICK:+50000}${QUICK:-200000} -c 20 --csv | awk -F'"' '$2 == "GET" { print $4 }'; }
+	requests redis $server redis_rate
+	end $server
+	background=
+}
+
+bench_postgres() {
+	local server bin
+	bin=$(dirname "$(ls /usr/lib/postgresql/*/bin/initdb 2>/dev/null | tail -1)")
+	[ -x "$bin/initdb" ] && id postgres >/dev/null 2>&1 || { echo "no postgres: apt-get install postgresql"; return; }
+	chmod 755 "$work"
+	mkdir "$work/pg"
+	chown postgres "$work/pg"
+	runuser -u postgres -- "$bin/initdb" -D "$work/pg" >/dev/null
+	runuser -u postgres -- "$bin/postgres" -D "$work/pg" -p 7432 -k "$work/pg" >/dev/null 2>&1 &
+	server=$!
+	background=$server
+	sleep 3
+	runuser -u postgres -- pgbench -q -h "$work/pg" -p 7432 -i postgres >/dev/null 2>&1
+	postgres_rate() {
+		runuser -u postgres -- pgbench -h "$work/pg" -p 7432 -S -c 8 -T ${QUICK:+2}${QUICK:-5} postgres 2>/dev/null | awk '/^tps/ { print $3 }'
+	}
+	requests postgres "$(head -1 "$work/pg/postmaster.pid")" postgres_rate
+	end "$(head -1 "$work/pg/postmaster.pid")" $server
+	background=
+}
