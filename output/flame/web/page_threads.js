@@ -14,7 +14,11 @@ const STATE_NAMES = ["running", "waiting for a CPU", "lock", "disk, pipe, socket
 /* By node of the tree: the state of a thread whose stack ends there. */
 function statesOfNodes() {
 	const ofFunction = functions.map(f => Math.max(RUNNING, STATES.indexOf(f.color)));
-	return base.fn.map(f => ofFunction[f]);
+	const states = Array.from(base.fn, f => ofFunction[f]);
+	/* The frame nearest to the root is the reason of the wait; others say what it was for. */
+	for (let i = 1; i < base.nr; i++)
+		states[i] = states[base.parent[i]] || states[i];
+	return states;
 }
 
 /* "worker (1235)" for a thread, with the name of its process if that is another. */
