@@ -102,13 +102,14 @@ static const char *state_name(char state)
 static char *doing(const struct dump_thread *t)
 {
 	const char *state = state_name(t->state), *in = *t->waits_in ? " in " : "";
+	const char *for_what = *t->waits_for ? ": " : "";
 
 	if (t->error == -ESRCH)
 		return xstrdup("ended meanwhile");
 	if (t->error)
-		return xasprintf("%s%s%s; it could not be stopped: %s", state, in, t->waits_in,
-				 strerror(-t->error));
-	return xasprintf("%s%s%s", state, in, t->waits_in);
+		return xasprintf("%s%s%s%s%s; it could not be stopped: %s", state, in, t->waits_in,
+				 for_what, t->waits_for, strerror(-t->error));
+	return xasprintf("%s%s%s%s%s", state, in, t->waits_in, for_what, t->waits_for);
 }
 
 static void write_task(struct buffer *b, const struct dump *d, const struct dump_task *t, bool json,
@@ -173,6 +174,7 @@ static void write_dump(struct buffer *b, const struct dump *d, const struct cmd_
 			.tid = t->tid,
 			.name = t->name,
 			.doing = what,
+			.waits_for = t->waits_for,
 			.has_stack = t->stack != PROFILE_NONE,
 			.stack = t->stack,
 			.stopped_ns = t->stopped_ns,
