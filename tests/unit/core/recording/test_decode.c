@@ -97,10 +97,10 @@ static void what_a_later_minor_version_adds_is_skipped(void **state)
 	RECORD(&content, RECORD_FRAMES, 0, 2, 1, 2);
 	RECORD(&content, RECORD_STACKS, 0, 2, 0, 1);
 	/*
-	 * Two samples with an eighth column; the weight of the second one is in an unknown column.
+	 * Two samples with a ninth column; the weight of the second one is in an unknown column.
 	 */
-	RECORD(&content, RECORD_SAMPLES, 2, 8, 2, 2, 2, 2, 2, 2, 2, 3, /* sizes */
-	       20, 2, 0, 0, 0, 0, 1, 1, 10, 2, 0, 99, 99, 0, 'n', 'e', 'w');
+	RECORD(&content, RECORD_SAMPLES, 2, 9, 2, 2, 2, 2, 2, 2, 2, 2, 3, /* sizes */
+	       20, 2, 0, 0, 0, 0, 1, 1, 10, 2, 0, 99, 99, 0, 0, 0, 'n', 'e', 'w');
 	RECORD(&content, RECORD_STATS, RECORD_STAT_LOST, 3, 63, 9, 100, 9);
 	chunk = (struct record_chunk){ .flags = RECORD_CHUNK_LAST,
 				       .sequence = 1,
