@@ -17,7 +17,8 @@ enum remote_request {
 	REMOTE_MEMORY,	  /* `size` bytes from `address` */
 	REMOTE_FILE,	  /* /proc/TARGET/NAME from its beginning */
 	REMOTE_FILE_MORE, /* what follows */
-	REMOTE_OPEN,	  /* opens /proc/TARGET/NAME; `address` numbers the request, `size` has flags */
+	/* opens /proc/TARGET/NAME with the flags in `size`; `address` numbers the request */
+	REMOTE_OPEN,
 };
 
 struct remote_slot {

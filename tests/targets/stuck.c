@@ -7,10 +7,10 @@
  *	           page of a file whose FUSE server does not answer, and so holds the lock of the
  *	           memory; another one waits to map something
  *
- *	exec       of nothing, but ptrace(2) does not return: one thread starts a program from such a
- *	           file, which holds what the kernel takes to attach a tracer
- *	close      what asks for the right to read it: it starts a program, and a file is closed then
- *	           whose FUSE server does not answer. Does no work
+ *	exec       of nothing, but ptrace(2) does not return: one thread starts a program from such
+ *	           a file, which holds what the kernel takes to attach a tracer
+ *	close      of anything that /proc asks for rights for: it starts a program, and a file is
+ *	           closed then whose FUSE server does not answer. Does no work
  *
  * Prints "ready" when that is so. Exits with status 77 if it may not do that.
  */

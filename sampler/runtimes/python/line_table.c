@@ -1,7 +1,7 @@
 /*
  * Each format is a list of entries; neighbours with the same line become one run. Malformed tables
- * end early. Sources: CPython's Objects/lnotab_notes.txt (3.8 to 3.10) and Objects/locations.md (3.11
- * on; InternalDocs/code_objects.md later).
+ * end early. Sources: CPython's Objects/lnotab_notes.txt (3.8 to 3.10) and Objects/locations.md
+ * (3.11 on; InternalDocs/code_objects.md later).
  */
 #include "sampler/runtimes/python/line_table.h"
 

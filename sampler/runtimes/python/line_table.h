@@ -15,8 +15,8 @@ struct line_run {
 };
 
 /*
- * Fills at most `max` runs, whose ends ascend, and returns their number. `table` is co_lnotab (up to
- * 3.9) or co_linetable of CPython 3.minor, or its beginning.
+ * Fills at most `max` runs, whose ends ascend, and returns their number. `table` is co_lnotab (up
+ * to 3.9) or co_linetable of CPython 3.minor, or its beginning.
  */
 size_t python_lines(unsigned int minor, const uint8_t *table, size_t size, uint32_t first_line,
 		    struct line_run *runs, size_t max);

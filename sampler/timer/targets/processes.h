@@ -22,7 +22,7 @@ struct timer_processes {
 	struct timer_publish publish;
 	struct python_files *pythons; /* NULL: Python frames are not wanted */
 	struct code_reader *code_reader;
-	struct profile_stats *stats;  /* the source's, as the limits */
+	struct profile_stats *stats; /* the source's, as the limits */
 	struct limits *limits;
 	uint64_t names_due_ns; /* when the name of a new process is to be read again */
 	bool callers_only;     /* as in source_config */
