@@ -128,11 +128,14 @@ static bool is_idle(struct hints *h, const struct functions *stack)
 {
 	const struct tree_function *list = h->names->list;
 	unsigned waits = 0;
-	size_t i = stack->nr;
+	size_t i = 0;
 
-	if (!i || list[stack->list[i - 1]].kind != FUNCTION_WAIT)
+	/* Above the reason may be what it was for, and the waker's stack. */
+	while (i < stack->nr && list[stack->list[i]].kind != FUNCTION_WAIT)
+		i++;
+	if (i == stack->nr)
 		return false;
-	for (i--; i--;) {
+	while (i--) {
 		struct idle_hint hint = hint_of(h, stack->list[i]);
 
 		waits |= hint.waits;

@@ -32,9 +32,17 @@ static const struct tree_function *function_of(const struct reasons *r, const st
 	return &r->names->list[at->function];
 }
 
-static bool is_wait(const struct reasons *r, const struct stack_part *parts, size_t nr)
+/*
+ * Where the reason stands; `nr`: the thread ran. Above it may be what it was for, and the waker's
+ * stack.
+ */
+static size_t find_reason(const struct reasons *r, const struct stack_part *parts, size_t nr)
 {
-	return nr && function_of(r, &parts[nr - 1])->kind == FUNCTION_WAIT;
+	size_t i = 0;
+
+	while (i < nr && function_of(r, &parts[i])->kind != FUNCTION_WAIT)
+		i++;
+	return i;
 }
 
 static bool begins_with(const char *s, const char *prefix)
@@ -63,12 +71,12 @@ static bool waits_for_gpu(const char *name)
 static bool refine(void *context, struct stack_part *parts, size_t *nr)
 {
 	const struct reasons *r = context;
-	struct stack_part *leaf = &parts[*nr - 1];
+	size_t at = find_reason(r, parts, *nr);
 	uint32_t frame = PROFILE_NONE;
 
-	if (!is_wait(r, parts, *nr) || !strcmp(function_of(r, leaf)->name, "CPU wait"))
+	if (at == *nr || !strcmp(function_of(r, &parts[at])->name, "CPU wait"))
 		return true;
-	for (size_t i = *nr - 1; i-- && frame == PROFILE_NONE;) {
+	for (size_t i = at; i-- && frame == PROFILE_NONE;) {
 		const struct tree_function *f = function_of(r, &parts[i]);
 
 		if (f->kind != FUNCTION_NATIVE)
@@ -79,19 +87,20 @@ static bool refine(void *context, struct stack_part *parts, size_t *nr)
 			frame = r->gpu;
 	}
 	if (frame != PROFILE_NONE) {
-		leaf->frame = frame;
-		leaf->location = PART_WHOLE;
+		parts[at].frame = frame;
+		parts[at].location = PART_WHOLE;
 	}
 	return true;
 }
 
 static uint32_t reason_frame(struct reasons *r, const struct stack_part *parts, size_t nr)
 {
+	size_t at = find_reason(r, parts, nr);
 	const char *name;
 
-	if (!is_wait(r, parts, nr))
+	if (at == nr)
 		return r->running;
-	name = function_of(r, &parts[nr - 1])->name;
+	name = function_of(r, &parts[at])->name;
 	return profile_named_frame(r->p, name, strlen(name), FUNCTION_WAIT);
 }
 
