@@ -21,6 +21,7 @@
 #include "core/base/log.h"
 #include "core/rights/privileges.h"
 #include "core/sandbox/sandbox.h"
+#include "core/untrusted/remote_read.h"
 #include "output/report/dump_write.h"
 #include "sampler/dump.h"
 #include "symbolizer/symbolizer.h"
@@ -101,13 +102,14 @@ static const char *state_name(char state)
 static char *doing(const struct dump_thread *t)
 {
 	const char *state = state_name(t->state), *in = *t->waits_in ? " in " : "";
+	const char *for_what = *t->waits_for ? ": " : "";
 
 	if (t->error == -ESRCH)
 		return xstrdup("ended meanwhile");
 	if (t->error)
-		return xasprintf("%s%s%s; it could not be stopped: %s", state, in, t->waits_in,
-				 strerror(-t->error));
-	return xasprintf("%s%s%s", state, in, t->waits_in);
+		return xasprintf("%s%s%s%s%s; it could not be stopped: %s", state, in, t->waits_in,
+				 for_what, t->waits_for, strerror(-t->error));
+	return xasprintf("%s%s%s%s%s", state, in, t->waits_in, for_what, t->waits_for);
 }
 
 static void write_task(struct buffer *b, const struct dump *d, const struct dump_task *t, bool json,
@@ -172,6 +174,7 @@ static void write_dump(struct buffer *b, const struct dump *d, const struct cmd_
 			.tid = t->tid,
 			.name = t->name,
 			.doing = what,
+			.waits_for = t->waits_for,
 			.has_stack = t->stack != PROFILE_NONE,
 			.stack = t->stack,
 			.stopped_ns = t->stopped_ns,
@@ -226,9 +229,13 @@ static int dump_main(int argc, char **argv)
 	users = (struct all_users){ .asked = o.all_users, .pids = &o.pid, .nr_pids = 1 };
 	if (all_users_check(&users))
 		return 1;
-	err = sandbox_new(&sandbox);
+	privileges_use(RIGHTS_BORROWED);
+	err = remote_read_start();
+	privileges_use(RIGHTS_OF_CALLER);
+	if (!err)
+		err = sandbox_new(&sandbox);
 	if (err) {
-		log_error(-err, "start the process that parses files");
+		log_error(-err, "start the processes that read others and parse files");
 		return 1;
 	}
 	if (take_dump(o.pid, sandbox, &d)) {

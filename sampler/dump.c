@@ -34,6 +34,7 @@
 #include "sampler/runtimes/python/code_reader.h"
 #include "sampler/runtimes/python/stopped_thread.h"
 #include "sampler/sink/sample_sink.h"
+#include "sampler/thread_wait.h"
 
 #define PAGE 4096u
 #define MAX_PAGES 1024u /* IOV_MAX: 4 MiB of stack at once */
@@ -80,6 +81,9 @@ static void describe(pid_t pid, struct dump_thread *t)
 	read_line(pid, t->tid, "stat", stat, sizeof(stat));
 	after = strrchr(stat, ')'); /* the name before it may hold any byte */
 	t->state = after && after[1] == ' ' && isalpha((unsigned char)after[2]) ? after[2] : '?';
+	t->waits_for[0] = '\0';
+	if (t->state == 'S' || t->state == 'D')
+		thread_wait_describe(pid, t->tid, t->waits_in, t->waits_for, sizeof(t->waits_for));
 }
 
 static int compare_threads(const void *a, const void *b)
@@ -287,6 +291,9 @@ int dump_new(pid_t pid, const struct sandbox *sandbox, struct dump **ret_dump, c
 
 	file_table_confine(s->files, sandbox);
 	err = inject_process_open(&s->target, pid, INJECT_TO_READ, &reason);
+	if (!err && !inject_thread_can_seize(s->target.thread))
+		err = inject_refuse(&reason, -ETIMEDOUT, "",
+				    "it is starting a program, which takes too long");
 	if (err) {
 		snprintf(why, why_size, "%s", reason.why);
 		snprintf(hint, hint_size, "%s", reason.hint);

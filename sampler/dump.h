@@ -23,6 +23,7 @@ struct dump_thread {
 	char name[16];
 	char state;	     /* as in /proc/PID/stat, before it was stopped: R S D T t Z ... */
 	char waits_in[64];   /* the kernel function in which it sleeps; "": not known, or it runs */
+	char waits_for[320]; /* thread_wait_describe(); "": not known, or it runs */
 	int error;	     /* 0, or the -errno of taking its stack; -EBUSY: it did not stop */
 	uint32_t stack;	     /* in the profile; PROFILE_NONE after an error */
 	uint64_t stopped_ns; /* how long it was stopped */

@@ -11,6 +11,7 @@
 #include "core/base/alloc.h"
 #include "core/base/buffer.h"
 #include "core/profile/column.h"
+#include "core/profile/facts.h"
 #include "core/profile/profile.h"
 #include "output/text/text.h"
 #include "output/tree/tree.h"
@@ -73,6 +74,19 @@ static struct line *sort_samples(const struct tree *tree, const struct profile *
 	return lines;
 }
 
+/* By thread: its exact times, or zeros. The caller frees the array. */
+static struct fact_thread_time *exact_times(const struct profile *p)
+{
+	struct fact_thread_time *times = xcalloc(p->nr_threads + 1, sizeof(*times));
+	size_t nr;
+	const struct fact_thread_time *rows = facts_rows(p, FACT_THREAD_TIME, &nr);
+
+	for (size_t i = 0; i < nr; i++)
+		if (rows[i].thread < p->nr_threads)
+			times[rows[i].thread] = rows[i];
+	return times;
+}
+
 /*
  * Writes the threads that have samples; returns by thread its number in the data. The caller frees
  * the array.
@@ -81,6 +95,7 @@ static uint32_t *add_threads(struct buffer *b, const struct profile *p, const st
 			     size_t nr)
 {
 	uint32_t *numbers = xcalloc(p->nr_threads + 1, sizeof(*numbers)), nr_used = 0;
+	struct fact_thread_time *times = exact_times(p);
 	struct buffer name = { 0 };
 
 	for (size_t i = 0; i < nr; i++)
@@ -102,8 +117,13 @@ static uint32_t *add_threads(struct buffer *b, const struct profile *p, const st
 		buffer_add_varint(b, t->tid);
 		buffer_add_varint(b, name.size);
 		buffer_add(b, name.data, name.size);
+		buffer_add_varint(b, times[i].wall_ns / 1000);
+		buffer_add_varint(b, times[i].cpu_ns / 1000);
+		buffer_add_varint(b, times[i].runnable_ns / 1000);
+		buffer_add_varint(b, times[i].waiting_ns / 1000);
 	}
 	buffer_fini(&name);
+	free(times);
 	return numbers;
 }
 

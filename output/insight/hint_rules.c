@@ -21,6 +21,7 @@ enum {
 	GPU_START = 1 << 11,
 	COMPILE = 1 << 12,
 	GC = 1 << 13,
+	GIL_WAIT = 1 << 14,
 };
 
 enum {
@@ -34,7 +35,9 @@ enum {
 const struct hint_mark hint_marks[] = {
 	{ SYSTEM, "kind:^kernel$" },
 	{ SYSTEM, "^(__)?(sched_yield|syscall|futex_wait|futex|poll|select|pselect64|nanosleep)$" },
+	{ SYSTEM, "kind:^wait$" },
 	{ PYTHON, "kind:^python$" },
+	{ GIL_WAIT, "^(GIL wait$|take_gil(\\.|$))" },
 	{ WAIT_FOR_DATA, "^" ANY_SCOPE "(_try_get_data|_get_data) \\(dataloader\\.py:" },
 	{ FETCH, "^" ANY_SCOPE "fetch \\(fetch\\.py:" },
 	{ WORKER, "^_worker_loop \\(worker\\.py:" },
@@ -68,6 +71,16 @@ const struct hint_rule hint_rules[] = {
 	  .without = WORKER,
 	  .min_percent = 10,
 	  .of_threads = true },
+	{ .code = "gil-wait",
+	  .title = "threads wait for Python's global interpreter lock",
+	  .remedy =
+		  "move what holds it to other processes (multiprocessing, DataLoader workers) or "
+		  "into calls that release it; more threads do not run Python code faster",
+	  .columns = WAITS,
+	  .inner = GIL_WAIT,
+	  .min_percent = 10,
+	  .of_threads = true,
+	  .names_holder = true },
 	{ .code = "data-main",
 	  .title = "loading data in the thread that uses it",
 	  .remedy = "DataLoader(num_workers=N) loads it in other processes at the same time",

@@ -24,6 +24,7 @@ struct hint_rule {
 	bool is_leaf;	    /* `inner` is the innermost function, apart from system calls */
 	bool of_threads;    /* a share of the threads that run such functions, not of all threads */
 	bool says_when;	    /* say when it was last seen */
+	bool names_holder;  /* say which code ran while it held Python's GIL */
 	const char *unless; /* code of a hint that already says the same, or NULL */
 };
 

@@ -175,6 +175,30 @@ static void find_most(const struct finder *f, struct hint *h, const uint64_t *we
 	h->where_weight = weights[most];
 }
 
+/* Samples of running threads say whether the thread held the GIL. */
+static void find_holder(const struct finder *f, struct hint *h)
+{
+	const struct profile *p = f->p;
+	uint64_t *weights = xcalloc(f->names.nr, sizeof(*weights));
+	uint32_t most = 0;
+
+	for (size_t i = 0; i < p->nr_samples; i++) {
+		const struct profile_sample *s = &p->samples[i];
+
+		if (s->column != COLUMN_CPU || s->gil != GIL_HELD)
+			continue;
+		h->held += s->weight;
+		if (f->innermost[s->stack])
+			weights[f->innermost[s->stack]] += s->weight;
+	}
+	for (uint32_t i = 1; i < f->names.nr; i++)
+		if (weights[i] > weights[most])
+			most = i;
+	h->holder = xstrdup(most ? f->names.list[most].name : "");
+	h->holder_weight = weights[most];
+	free(weights);
+}
+
 static void add_up(const struct finder *f, int rule, struct hint *h)
 {
 	const struct profile *p = f->p;
@@ -200,6 +224,8 @@ static void add_up(const struct finder *f, int rule, struct hint *h)
 			last_ns = s->time_ns;
 	}
 	find_most(f, h, weights);
+	if (hint_rules[rule].names_holder)
+		find_holder(f, h);
 	if (hint_rules[rule].says_when && last_ns > p->meta.start_ns)
 		h->last_ms = (uint32_t)((last_ns - p->meta.start_ns) / 1000000 + 1);
 	free(threads);
@@ -249,6 +275,7 @@ static void ask_rule(const struct finder *f, int rule, struct hints *hints)
 			return;
 		}
 		free(h.where);
+		free(h.holder);
 	}
 }
 
@@ -304,8 +331,10 @@ void hints_init(struct hints *hints, const struct profile *p)
 
 void hints_fini(struct hints *hints)
 {
-	for (size_t i = 0; i < hints->nr; i++)
+	for (size_t i = 0; i < hints->nr; i++) {
 		free(hints->list[i].where);
+		free(hints->list[i].holder);
+	}
 	free(hints->list);
 	*hints = (struct hints){ 0 };
 }

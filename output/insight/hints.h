@@ -31,6 +31,9 @@ struct hint {
 	/* the Python function below which most of it lies; "" = none; owned */
 	char *where;
 	uint64_t where_weight;
+	/* the Python function that held the GIL for most of the CPU time; "" = not known; owned */
+	char *holder;
+	uint64_t holder_weight, held; /* its CPU time with the GIL, and that of all */
 };
 
 struct hints {

@@ -43,6 +43,11 @@ static void add_hint(struct buffer *b, const struct hint *h, const struct hints_
 		buffer_add_string(b, " of it below ");
 		buffer_add_string(b, h->where);
 	}
+	if (h->holder && *h->holder) {
+		buffer_add_string(b, "; ");
+		number_add_percent(b, h->holder_weight, h->held);
+		buffer_printf(b, " of the CPU time with the GIL was below %s", h->holder);
+	}
 	if (h->last_ms)
 		buffer_printf(b, "; last seen %u.%03u s after the start", h->last_ms / 1000,
 			      h->last_ms % 1000);
@@ -59,6 +64,7 @@ static void write_json(struct buffer *b, const struct hints *hints, const struct
 		{ "min_percent", NULL, false },	 { "where", NULL, true },
 		{ "where_weight", NULL, false }, { "last_ms", NULL, false },
 		{ "title", NULL, true },	 { "remedy", NULL, true },
+		{ "holder", NULL, true },	 { "holder_weight", NULL, false },
 	};
 	struct grid g;
 
@@ -83,6 +89,8 @@ static void write_json(struct buffer *b, const struct hints *hints, const struct
 			grid_none(&g);
 		grid_text(&g, h->title);
 		grid_text(&g, h->remedy);
+		grid_text(&g, h->holder ? h->holder : "");
+		grid_count(&g, h->holder_weight);
 	}
 	report_json_write_grid(b, summary, "hints", &g, 0);
 	grid_fini(&g);

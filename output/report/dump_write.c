@@ -238,6 +238,8 @@ void dump_write_json(struct buffer *b, const struct dump_row *row)
 	text_add_json(b, row->name);
 	buffer_add_string(b, ", \"state\": ");
 	text_add_json(b, row->doing);
+	buffer_add_string(b, ", \"waits_for\": ");
+	text_add_json(b, row->waits_for);
 	buffer_printf(b, ", \"stopped_ns\": %llu, \"frames\": [",
 		      (unsigned long long)row->stopped_ns);
 	if (row->has_stack)

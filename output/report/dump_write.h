@@ -17,6 +17,7 @@ struct dump_row {
 	const struct profile *profile; /* with names */
 	int32_t tid;
 	const char *name;
+	const char *waits_for; /* "lock wait, futex at 0x7f12"; "" = not known, or it runs */
 	const char *doing; /* "running", "sleeping in do_epoll_wait", or why there is no stack */
 	bool has_stack;
 	uint32_t stack;

@@ -130,7 +130,7 @@ static bool is_idle(struct hints *h, const struct functions *stack)
 	unsigned waits = 0;
 	size_t i = 0;
 
-	/* Above the reason may be what it was for, and the waker's stack. */
+	/* What the wait was for, and what ended it, may follow its reason. */
 	while (i < stack->nr && list[stack->list[i]].kind != FUNCTION_WAIT)
 		i++;
 	if (i == stack->nr)

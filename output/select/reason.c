@@ -1,5 +1,5 @@
 /*
- * Rewrites stacks that end in a wait. A stack without one was running when it was sampled.
+ * Rewrites stacks with a wait. A stack without one was running when it was sampled.
  */
 #include "output/select/reason.h"
 
@@ -32,11 +32,8 @@ static const struct tree_function *function_of(const struct reasons *r, const st
 	return &r->names->list[at->function];
 }
 
-/*
- * Where the reason stands; `nr`: the thread ran. Above it may be what it was for, and the waker's
- * stack.
- */
-static size_t find_reason(const struct reasons *r, const struct stack_part *parts, size_t nr)
+/* The first such frame is the reason; what the wait was for, and what ended it, may follow. */
+static size_t find_wait(const struct reasons *r, const struct stack_part *parts, size_t nr)
 {
 	size_t i = 0;
 
@@ -67,11 +64,10 @@ static bool waits_for_gpu(const char *name)
 	       !strstr(name, "Async");
 }
 
-/* A reason that was refined already stays. */
 static bool refine(void *context, struct stack_part *parts, size_t *nr)
 {
 	const struct reasons *r = context;
-	size_t at = find_reason(r, parts, *nr);
+	size_t at = find_wait(r, parts, *nr);
 	uint32_t frame = PROFILE_NONE;
 
 	if (at == *nr || !strcmp(function_of(r, &parts[at])->name, "CPU wait"))
@@ -95,7 +91,7 @@ static bool refine(void *context, struct stack_part *parts, size_t *nr)
 
 static uint32_t reason_frame(struct reasons *r, const struct stack_part *parts, size_t nr)
 {
-	size_t at = find_reason(r, parts, nr);
+	size_t at = find_wait(r, parts, nr);
 	const char *name;
 
 	if (at == nr)

@@ -1,5 +1,5 @@
 /*
- * The reasons of waits, as the last frames of their stacks say: stacks by reason, and two reasons
+ * The reasons of waits, as the frames of their stacks say: stacks by reason, and two reasons
  * that only the functions above tell, the GIL and a GPU.
  */
 #ifndef SPROF_REASON_H

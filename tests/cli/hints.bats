@@ -18,6 +18,13 @@ hints() { # STACKS...: the codes of the hints, in their order
 	[ "$(hints 'train (t.py:1);_try_get_data (queue.py:1) 300' 'train (t.py:1) 700')" = "" ]
 }
 
+@test "waiting for the GIL, by the frames that wait for it, not for another lock" {
+	[ "$(hints 'run (t.py:1);PyEval_RestoreThread;take_gil;futex_do_wait_[k];lock wait_[w] 300' 'run (t.py:1) 700')" = gil-wait ]
+	[ "$(hints 'run (t.py:1);take_gil;pthread_cond_timedwait;lock wait_[w] 300' 'run (t.py:1) 700')" = gil-wait ]
+	[ "$(hints 'run (t.py:1);PyThread_acquire_lock_timed;sem_wait;lock wait_[w] 300' 'run (t.py:1) 700')" = "" ]
+	[ "$(hints 'run (t.py:1);take_gil;lock wait_[w] 60' 'run (t.py:1) 940')" = "" ]
+}
+
 @test "loading data in the main thread, not in a worker" {
 	[ "$(hints 'train (t.py:1);_MapDatasetFetcher.fetch (fetch.py:40);decode 300' 'train (t.py:1) 700')" = data-main ]
 	[ "$(hints '_worker_loop (worker.py:2);_MapDatasetFetcher.fetch (fetch.py:40);decode 300' 'train (t.py:1) 700')" = "" ]

@@ -66,3 +66,17 @@ setup() {
 	printf 'main;work 3\n' | "$SPROF" flame --no-js - >cpu.svg
 	! grep -q 'waiting: lock\|sleep, poll' cpu.svg
 }
+
+@test "the first frame of a wait is its reason, not what it was for or what ended it" {
+	cat >wakers.folded <<-'END'
+	main;take_gil;futex_do_wait_[k];lock wait_[w];lock 0x5603e4e58120_[w];woken by holds_lock_[w];futex_wake_[k];run 7
+	main;b;socket wait_[w];127.0.0.1:5432_[w] 3
+	_start;main;epoll_wait;do_epoll_wait_[k];poll wait_[w];127.0.0.1:6379_[w] 5
+	END
+	"$SPROF" report --by reason --json wakers.folded | jq -r '.rows[] | "\(.reason // .function) \(.self)"' | sort >rows
+	diff rows - <<-'END'
+	GIL wait 7
+	socket wait 3
+	END
+	jq -n 'input.idle == 5' <("$SPROF" report --json wakers.folded) | grep -q true
+}

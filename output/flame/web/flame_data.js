@@ -134,9 +134,15 @@ function decodeTree(from, flags) {
 	return complete(tree);
 }
 
+/* The exact times of a thread, in us: [wall, running, waiting for a CPU, waiting]; null: not known. */
+function decodeTimes(from) {
+	const times = [from.varint(), from.varint(), from.varint(), from.varint()];
+	return times[0] ? times : null;
+}
+
 function decodeTimeline(from) {
 	const threads = Array.from({length: from.varint()}, () =>
-		({pid: from.varint(), tid: from.varint(), name: from.string()}));
+		({pid: from.varint(), tid: from.varint(), name: from.string(), exact: decodeTimes(from)}));
 	const nr = from.varint(), time = from.column(nr), t = {threads, nr, time};
 	for (let i = 1; i < nr; i++)
 		time[i] += time[i - 1];

@@ -1,0 +1,16 @@
+/*
+ * What a sleeping thread waits for, from the system call that it is in and its arguments.
+ */
+#ifndef SPROF_THREAD_WAIT_H
+#define SPROF_THREAD_WAIT_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+/*
+ * Writes "lock wait, futex at 0x7f12", "pipe wait, read of pipe:[123]", ... for a thread that
+ * sleeps in the kernel function `wchan` ("": not known); nothing if that cannot be told.
+ */
+void thread_wait_describe(pid_t pid, pid_t tid, const char *wchan, char *ret_text, size_t size);
+
+#endif
