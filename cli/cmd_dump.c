@@ -21,6 +21,7 @@
 #include "core/base/log.h"
 #include "core/rights/privileges.h"
 #include "core/sandbox/sandbox.h"
+#include "core/untrusted/remote_read.h"
 #include "output/report/dump_write.h"
 #include "sampler/dump.h"
 #include "symbolizer/symbolizer.h"
@@ -228,9 +229,13 @@ static int dump_main(int argc, char **argv)
 	users = (struct all_users){ .asked = o.all_users, .pids = &o.pid, .nr_pids = 1 };
 	if (all_users_check(&users))
 		return 1;
-	err = sandbox_new(&sandbox);
+	privileges_use(RIGHTS_BORROWED);
+	err = remote_read_start();
+	privileges_use(RIGHTS_OF_CALLER);
+	if (!err)
+		err = sandbox_new(&sandbox);
 	if (err) {
-		log_error(-err, "start the process that parses files");
+		log_error(-err, "start the processes that read others and parse files");
 		return 1;
 	}
 	if (take_dump(o.pid, sandbox, &d)) {

@@ -291,6 +291,9 @@ int dump_new(pid_t pid, const struct sandbox *sandbox, struct dump **ret_dump, c
 
 	file_table_confine(s->files, sandbox);
 	err = inject_process_open(&s->target, pid, INJECT_TO_READ, &reason);
+	if (!err && !inject_thread_can_seize(s->target.thread))
+		err = inject_refuse(&reason, -ETIMEDOUT, "",
+				    "it is starting a program, which takes too long");
 	if (err) {
 		snprintf(why, why_size, "%s", reason.why);
 		snprintf(hint, hint_size, "%s", reason.hint);

@@ -16,6 +16,7 @@
 
 #include "core/base/alloc.h"
 #include "core/rights/safe_open.h"
+#include "core/untrusted/remote_read.h"
 #include "symbolizer/lookup/debug_file.h"
 #include "symbolizer/lookup/demangle.h"
 #include "symbolizer/lookup/elf_symbols.h"
@@ -213,7 +214,7 @@ int function_names_find(int fd, pid_t pid, const char *path, const char *const *
 		.opts = &opts,
 		.kind = MODULE_ELF,
 		.path = path,
-		.root.fd = safe_open_root_of(pid),
+		.root.fd = pid ? remote_open_root(pid) : safe_open_root_of(0),
 		.path_in_root = path,
 		.own_root.fd = safe_open_root_of(0),
 	};

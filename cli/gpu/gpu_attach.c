@@ -69,14 +69,21 @@ static int read_maps(pid_t pid, struct mapped *ret)
 
 static bool same_namespace(pid_t pid, const char *name)
 {
-	char path[64];
+	char path[64], their_name[64];
 	struct stat ours, theirs;
+	bool same;
+	int fd;
 
 	snprintf(path, sizeof(path), "/proc/self/ns/%s", name);
 	if (stat(path, &ours))
 		return true; /* a kernel without this interface */
-	snprintf(path, sizeof(path), "/proc/%d/ns/%s", (int)pid, name);
-	return !stat(path, &theirs) && ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino;
+	snprintf(their_name, sizeof(their_name), "ns/%s", name);
+	fd = remote_open_link(pid, their_name);
+	same = fd >= 0 && !fstat(fd, &theirs) && ours.st_dev == theirs.st_dev &&
+	       ours.st_ino == theirs.st_ino;
+	if (fd >= 0)
+		close(fd);
+	return same;
 }
 
 /* Would the target open the same file as we do? */

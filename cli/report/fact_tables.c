@@ -17,7 +17,7 @@
 #include "output/insight/gpu_report.h"
 #include "output/insight/locks_report.h"
 #include "output/insight/range_report.h"
-#include "output/insight/syscalls_report.h"
+#include "output/report/syscalls_report.h"
 
 static bool write_table(struct buffer *b, const struct profile *p,
 			const struct report_facts_opts *o)

@@ -23,6 +23,7 @@
 #include "core/base/log.h"
 #include "core/base/proc_status.h"
 #include "core/untrusted/remote_reader.h"
+#include "core/untrusted/shared_memory.h"
 
 #define NS_PER_MS UINT64_C(1000000)
 #define LIMIT_NS (500 * NS_PER_MS)	/* of one read */
@@ -48,7 +49,7 @@ static struct {
 	struct remote_slot *slots; /* NULL: there are no readers */
 	pid_t starter;
 	int commands, files;
-	uint64_t nr_links;	   /* that were asked for */
+	uint64_t nr_opens;	   /* that were asked for */
 	uint32_t slot;		   /* in use; NONE */
 	struct given_up *given_up; /* a ring */
 	size_t given_up_capacity;
@@ -59,10 +60,10 @@ static struct {
 int remote_read_start(void)
 {
 	const size_t size = REMOTE_READERS * sizeof(struct remote_slot);
-	void *at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	void *at = shared_memory_of_children(size);
 	pid_t pid;
 
-	if (at == MAP_FAILED)
+	if (!at)
 		return -errno;
 	pid = remote_starter_fork(at, &readers.commands, &readers.files);
 	if (pid < 0) {
@@ -326,7 +327,7 @@ FILE *remote_open(pid_t pid, const char *name)
 	return f;
 }
 
-int remote_open_link(pid_t pid, const char *name)
+int remote_open_file(pid_t pid, const char *name, int flags)
 {
 	char path[80];
 	int64_t err;
@@ -334,12 +335,52 @@ int remote_open_link(pid_t pid, const char *name)
 
 	if (!readers.slots) {
 		snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
-		fd = open(path, O_PATH | O_CLOEXEC);
+		fd = open(path, flags | O_CLOEXEC);
 		return fd < 0 ? -errno : fd;
 	}
 	pthread_mutex_lock(&readers.lock);
-	err = ask(REMOTE_LINK, pid, ++readers.nr_links, 0, name);
-	fd = err ? (int)err : remote_file_take(readers.files, readers.nr_links);
+	err = ask(REMOTE_OPEN, pid, ++readers.nr_opens, (size_t)flags, name);
+	fd = err ? (int)err : remote_file_take(readers.files, readers.nr_opens);
 	pthread_mutex_unlock(&readers.lock);
 	return fd;
+}
+
+int remote_open_link(pid_t pid, const char *name)
+{
+	return remote_open_file(pid, name, O_PATH);
+}
+
+ssize_t remote_read_link(pid_t pid, const char *name, char *to, size_t size)
+{
+	int fd = remote_open_link(pid, name);
+	char path[64];
+	ssize_t n;
+
+	if (fd < 0)
+		return fd;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	n = readlink(path, to, size);
+	if (n < 0)
+		n = -errno;
+	close(fd);
+	return n;
+}
+
+int remote_open_root(pid_t pid)
+{
+	return remote_open_file(pid, "root", O_PATH | O_DIRECTORY);
+}
+
+int remote_text(pid_t pid, const char *name, char *text, size_t size)
+{
+	FILE *f = remote_open(pid, name);
+	size_t n;
+
+	text[0] = '\0';
+	if (!f)
+		return -errno;
+	n = fread(text, 1, size - 1, f);
+	fclose(f);
+	text[n] = '\0';
+	return n ? 0 : -ESRCH;
 }

@@ -33,11 +33,27 @@ ssize_t remote_read(pid_t pid, uint64_t address, void *to, size_t size);
  */
 FILE *remote_open(pid_t pid, const char *name);
 
+/* The beginning of such a file, NUL-terminated. 0 or -errno as above; -ESRCH where it is empty. */
+int remote_text(pid_t pid, const char *name, char *text, size_t size);
+
 /*
  * Looks up what the link /proc/PID/NAME leads to, as those in map_files. Returns a descriptor that
  * was opened with O_PATH, or -errno as above.
  */
 int remote_open_link(pid_t pid, const char *name);
+
+/* As readlink(2) of such a link, or -errno as above. */
+ssize_t remote_read_link(pid_t pid, const char *name, char *to, size_t size);
+
+/*
+ * Opens /proc/PID/NAME with the flags of open(2). Returns a descriptor or -errno as above. While a
+ * process is in exec(2), the kernel lets opens of its mem, exe, root and ns wait; reads through the
+ * descriptor of mem may wait for the lock of the memory.
+ */
+int remote_open_file(pid_t pid, const char *name, int flags);
+
+/* Opens the root directory of a process with O_PATH. */
+int remote_open_root(pid_t pid);
 
 /* How many times a process was given up. */
 uint64_t remote_read_nr_given_up(void);

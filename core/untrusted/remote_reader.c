@@ -82,15 +82,18 @@ static int64_t read_file(struct remote_slot *s, int *fd)
 	return n < 0 && !got ? -errno : (int64_t)got;
 }
 
-/* O_PATH touches nothing but the link, for which the kernel takes the lock of the memory. */
-static int64_t send_link(struct remote_slot *s)
+/*
+ * The kernel takes locks of the target for this: that of the memory for a link in map_files, that
+ * of exec for the memory itself.
+ */
+static int64_t send_file(struct remote_slot *s)
 {
 	char path[80];
 	int fd, err;
 
 	s->name[sizeof(s->name) - 1] = '\0';
 	snprintf(path, sizeof(path), "/proc/%d/%s", (int)s->target, s->name);
-	fd = open(path, O_PATH | O_CLOEXEC);
+	fd = open(path, (int)s->size | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
 	err = message_send(FILES_FD, &s->address, sizeof(s->address), &fd, 1);
@@ -133,8 +136,8 @@ static _Noreturn void serve(struct remote_slot *s)
 			s->result =
 				remote_read_memory(s->target, s->address, s->data,
 						   s->size < REMOTE_DATA ? s->size : REMOTE_DATA);
-		else if (s->request == REMOTE_LINK)
-			s->result = send_link(s);
+		else if (s->request == REMOTE_OPEN)
+			s->result = send_file(s);
 		else
 			s->result = read_file(s, &fd);
 		__atomic_store_n(&s->turn, turn + 1, __ATOMIC_RELEASE);
@@ -208,7 +211,7 @@ static _Noreturn void run_starter(struct remote_slot *slots, int commands, int f
 	signal(SIGCHLD, SIG_DFL);
 	prctl(PR_SET_NAME, "sprof-reader");
 	privileges_reduce(PRIVILEGE(CAP_SYS_PTRACE) | PRIVILEGE(CAP_DAC_READ_SEARCH) |
-			  PRIVILEGE(CAP_CHECKPOINT_RESTORE));
+			  PRIVILEGE(CAP_DAC_OVERRIDE) | PRIVILEGE(CAP_CHECKPOINT_RESTORE));
 	let_go_of_files(commands, files);
 	if (!die_with(parent))
 		_exit(0);

@@ -17,7 +17,7 @@ enum remote_request {
 	REMOTE_MEMORY,	  /* `size` bytes from `address` */
 	REMOTE_FILE,	  /* /proc/TARGET/NAME from its beginning */
 	REMOTE_FILE_MORE, /* what follows */
-	REMOTE_LINK,	  /* looks up the link /proc/TARGET/NAME; `address` numbers the request */
+	REMOTE_OPEN,	  /* opens /proc/TARGET/NAME; `address` numbers the request, `size` has flags */
 };
 
 struct remote_slot {

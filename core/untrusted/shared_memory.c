@@ -151,3 +151,10 @@ int shared_memory_map(int fd, size_t min, size_t max, size_t *ret_size, void **r
 		*ret_size = (size_t)st.st_size;
 	return err;
 }
+
+void *shared_memory_of_children(size_t size)
+{
+	void *at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	return at == MAP_FAILED ? NULL : at;
+}

@@ -38,4 +38,7 @@ int shared_memory_guard(void *at, size_t size);
 /* Was a page missing? Then the mapping holds zeros now, and is shared with nobody. */
 bool shared_memory_is_lost(const void *at);
 
+/* Zeros that this process shares with the children it forks; munmap() ends it. NULL with errno. */
+void *shared_memory_of_children(size_t size);
+
 #endif

@@ -45,7 +45,8 @@ static void add_side(struct buffer *b, const char *key, const char *name, const 
 		      (unsigned long long)s->samples);
 	if (unit_name(s))
 		buffer_printf(b, ", \"%s\": %llu", unit_name(s), (unsigned long long)s->total);
-	buffer_printf(b, ", \"lost\": %llu, \"unfinished\": %s},\n", (unsigned long long)s->lost,
+	buffer_printf(b, ", \"filtered\": %llu, \"lost\": %llu, \"unfinished\": %s},\n",
+		      (unsigned long long)s->filtered_samples, (unsigned long long)s->lost,
 		      s->unfinished ? "true" : "false");
 }
 

@@ -22,6 +22,7 @@
 #include "sampler/inject/x86_64/syscall_restart.h"
 #include "sampler/attach/payload.h"
 #include "core/base/proc_status.h"
+#include "core/untrusted/remote_read.h"
 
 #define STOP_LIMIT_MS 500u
 #define CALL_LIMIT_MS 2000u
@@ -49,12 +50,10 @@ struct attach {
 static bool is_go(pid_t pid)
 {
 	uint8_t head[4096];
-	char path[64];
 	ssize_t n;
 	int fd;
 
-	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
+	fd = remote_open_file(pid, "exe", O_RDONLY);
 	n = fd < 0 ? -1 : pread(fd, head, sizeof(head), 0);
 	if (fd >= 0)
 		close(fd);

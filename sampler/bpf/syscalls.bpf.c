@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
  * Counts and times the system calls of targets, for sprof record --syscalls. Sums are kept on each
- * CPU; a call of threshold_ns or longer is a sample with the stack of its thread, walked as the call
- * returns. A tick may interrupt that walk, so this object has its own scratch memory.
+ * CPU; a call of threshold_ns or longer is a sample with the stack of its thread, walked as the
+ * call returns. A tick may interrupt that walk, so this object has its own scratch memory.
  */
 #include <linux/bpf.h>
 #include <linux/bpf_perf_event.h>

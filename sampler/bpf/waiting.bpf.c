@@ -40,7 +40,8 @@ static __always_inline bool take_waiters_context(void *ctx, struct walk_state *s
 	return take_user_regs(st);
 }
 
-static __always_inline int send_wait(struct walk_state *st, const struct drawn_wait *c)
+/* As the functions below, not inlined: the functions of a walk and their caller share 512 bytes. */
+static __noinline int send_wait(struct walk_state *st, const struct drawn_wait *c)
 {
 	struct wait_event *e;
 
@@ -64,13 +65,14 @@ static __always_inline int send_wait(struct walk_state *st, const struct drawn_w
 }
 
 /* Puts the facts of the wait where send_snapshot() builds the record. */
-static __always_inline void give_facts(const struct wait_facts *facts)
+static __noinline int give_facts(const struct wait_facts *facts)
 {
 	__u32 cpu = bpf_get_smp_processor_id();
 	struct snapshot_buffer *s = bpf_map_lookup_elem(&snapshots, &cpu);
 
 	if (s)
 		s->event.facts = *facts;
+	return 0;
 }
 
 /*
@@ -137,7 +139,7 @@ static __always_inline __u64 divide_short(const struct waiter *t, const struct d
 	return part < c->weight ? part : c->weight;
 }
 
-static __always_inline void divide_weight(struct waiter *t, struct drawn_wait *c, __u64 queued)
+static __noinline int divide_weight(struct waiter *t, struct drawn_wait *c, __u64 queued)
 {
 	if (queued == c->off_ns)
 		c->runnable_ns = c->weight;
@@ -146,10 +148,11 @@ static __always_inline void divide_weight(struct waiter *t, struct drawn_wait *c
 	else
 		c->runnable_ns = divide_short(t, c, queued);
 	t->told_runnable_ns += c->runnable_ns;
+	return 0;
 }
 
-static __always_inline void fill_facts(struct wait_facts *f, const struct waiter *t,
-				       struct task_struct *task, __u64 off_ns)
+static __noinline int fill_facts(struct wait_facts *f, const struct waiter *t,
+				 struct task_struct *task, __u64 off_ns)
 {
 	__builtin_memset(f, 0, sizeof(*f));
 	f->off_ns = off_ns;
@@ -160,6 +163,7 @@ static __always_inline void fill_facts(struct wait_facts *f, const struct waiter
 	__builtin_memcpy(f->waker_comm, t->waker_comm, sizeof(f->waker_comm));
 	if (!is_ready(t->state))
 		add_call_facts(f, task, true);
+	return 0;
 }
 
 /* Samples the wait that was drawn when the running thread was switched to, if one was. */

@@ -13,6 +13,7 @@
 #include <sys/syscall.h>
 
 #include "core/base/alloc.h"
+#include "sampler/inject/ptrace_thread.h"
 #include "sampler/inject/quiesce.h"
 #include "sampler/inject/seccomp_check.h"
 #include "sampler/inject/x86_64/registers.h"
@@ -53,6 +54,11 @@ int inject_open(pid_t pid, uint64_t stub, struct inject **ret, struct inject_rea
 		inject_process_close(&i->process);
 		if (!err) /* what the other recorder left may be gone by now */
 			err = inject_process_open(&i->process, pid, INJECT_TO_WRITE, reason);
+	}
+	if (!err && !inject_thread_can_seize(i->process.thread)) {
+		err = inject_refuse(reason, -ETIMEDOUT, "use --source ebpf or perf",
+				    "it is starting a program, which takes too long");
+		inject_process_close(&i->process);
 	}
 	if (!err && !stub) {
 		err = inject_seccomp_check(&i->process, reason);

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "core/base/proc_status.h"
+#include "core/untrusted/remote_read.h"
 #include "sampler/inject/reason.h"
 #include "sampler/inject/seccomp_status.h"
 
@@ -57,12 +58,10 @@ int inject_check_rights(pid_t pid, struct inject_reason *reason)
 static bool is_32_bit(pid_t pid)
 {
 	unsigned char ident[EI_NIDENT];
-	char path[64];
 	bool is;
 	int fd;
 
-	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
+	fd = remote_open_file(pid, "exe", O_RDONLY);
 	if (fd < 0)
 		return false;
 	is = read(fd, ident, sizeof(ident)) == sizeof(ident) && !memcmp(ident, ELFMAG, SELFMAG) &&

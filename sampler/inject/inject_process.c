@@ -233,16 +233,14 @@ static int search_texts(struct inject_process *p, const struct layout *l)
 static int open_memory(struct inject_process *p, enum inject_purpose purpose,
 		       struct inject_reason *reason)
 {
-	char path[64];
+	int fd = remote_open_file(p->thread, "mem", purpose == INJECT_TO_WRITE ? O_RDWR : O_RDONLY);
 
-	snprintf(path, sizeof(path), "/proc/%d/mem", (int)p->thread);
-	p->mem_fd = open(path, (purpose == INJECT_TO_WRITE ? O_RDWR : O_RDONLY) | O_CLOEXEC);
-	if (p->mem_fd >= 0)
+	p->mem_fd = fd;
+	if (fd >= 0)
 		return 0;
-	if (errno == EACCES || errno == EPERM)
+	if (fd == -EACCES || fd == -EPERM)
 		return inject_check_rights(p->pid, reason);
-	return inject_refuse(reason, -errno, "", "its memory cannot be opened: %s",
-			     strerror(errno));
+	return inject_refuse(reason, fd, "", "its memory cannot be opened: %s", strerror(-fd));
 }
 
 static int look(struct inject_process *p, struct inject_reason *reason)

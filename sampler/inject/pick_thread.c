@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "core/base/proc_status.h"
+#include "core/untrusted/remote_read.h"
 
 /*
  * The file says "running", or "NR 0x... 0x... (six) SP PC"; NR is -1 for a thread that waits
@@ -18,10 +19,12 @@
 enum inject_rank pick_thread_rank(pid_t pid, pid_t tid)
 {
 	uint64_t args[6];
-	char text[256];
+	char name[48], text[256];
 	long nr;
 
-	proc_text(text, sizeof(text), "/proc/%d/task/%d/syscall", (int)pid, (int)tid);
+	snprintf(name, sizeof(name), "task/%d/syscall", (int)tid);
+	if (remote_text(pid, name, text, sizeof(text)))
+		return INJECT_RANK_RUNS;
 	if (sscanf(text, "%ld %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64,
 		   &nr, &args[0], &args[1], &args[2], &args[3], &args[4], &args[5]) != 7 ||
 	    nr < 0)

@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -30,6 +31,7 @@
 #define SPIN_NS 60000ull
 #define NAP_NS 20000
 #define HELD_LIMIT_MS 2000u /* for a held thread to come to its next stop */
+#define SEIZE_LIMIT_MS 1000u /* for a child to try */
 #define FIRST_LIMIT_MS 20u  /* for a thread to stop, if there are other threads to try */
 
 #define PTRACE_GET_RSEQ 0x420f /* PTRACE_GET_RSEQ_CONFIGURATION, Linux 5.13 */
@@ -211,6 +213,31 @@ void inject_thread_release_hung(struct inject_thread *t)
 {
 	for (unsigned int i = t->nr_hung; i-- > 0;)
 		let_hung_go(t, i);
+}
+
+/* The child makes system calls only, because this process may have threads. */
+bool inject_thread_can_seize(pid_t tid)
+{
+	uint64_t until = monotonic_ns() + SEIZE_LIMIT_MS * NS_PER_MS;
+	pid_t recorder = getpid(), child = fork(), ended;
+	bool in_time;
+
+	if (!child) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (getppid() == recorder)
+			ptrace(PTRACE_SEIZE, tid, NULL, NULL); /* its end lets go of the thread */
+		_exit(0);
+	}
+	if (child < 0)
+		return true;
+	while (!(ended = waitpid(child, NULL, WNOHANG)) && monotonic_ns() < until)
+		nap();
+	in_time = ended;
+	if (!in_time) {
+		kill(child, SIGKILL);
+		waitpid(child, NULL, 0);
+	}
+	return in_time;
 }
 
 static int try_thread(struct inject_thread *t, const struct inject_process *p, pid_t tid,

@@ -70,6 +70,13 @@ int inject_thread_regs(const struct inject_thread *thread, struct user_regs_stru
  */
 uint64_t inject_thread_release(struct inject_thread *thread, bool restore);
 
+/*
+ * Does ptrace(2) return for this thread? A process that starts a program from a file whose FUSE
+ * server does not answer holds what the kernel waits for then, and signals do not end that wait. So
+ * a child tries first. false: it did not return.
+ */
+bool inject_thread_can_seize(pid_t tid);
+
 /* Releases the threads of hung[] that have stopped by now. */
 void inject_thread_release_hung(struct inject_thread *thread);
 

@@ -14,6 +14,7 @@
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
 #include "core/base/proc_status.h"
+#include "core/untrusted/remote_read.h"
 #include "sampler/inject/inject_process.h"
 #include "sampler/inject/ptrace_thread.h"
 #include "sampler/inject/x86_64/registers.h"
@@ -39,9 +40,10 @@ static bool is_in(const struct quiesce_range *ranges, size_t nr, uint64_t addres
  */
 static bool sleeps_lightly(pid_t pid, pid_t tid)
 {
-	char text[512], *name_end;
+	char name[48], text[512], *name_end;
 
-	if (proc_text(text, sizeof(text), "/proc/%d/task/%d/stat", (int)pid, (int)tid))
+	snprintf(name, sizeof(name), "task/%d/stat", (int)tid);
+	if (remote_text(pid, name, text, sizeof(text)))
 		return false;
 	name_end = strrchr(text, ')');
 	return name_end && !strncmp(name_end, ") S", 3);
@@ -54,9 +56,10 @@ static bool sleeps_lightly(pid_t pid, pid_t tid)
  */
 static bool where_it_sleeps(pid_t pid, pid_t tid, uint64_t *sp, uint64_t *pc, bool *ret_gone)
 {
-	char text[256], *last, *before;
+	char name[48], text[256], *last, *before;
 
-	*ret_gone = proc_text(text, sizeof(text), "/proc/%d/task/%d/syscall", (int)pid, (int)tid);
+	snprintf(name, sizeof(name), "task/%d/syscall", (int)tid);
+	*ret_gone = remote_text(pid, name, text, sizeof(text));
 	if (*ret_gone || text[0] < '0' || text[0] > '9')
 		return false;
 	last = strrchr(text, ' ');

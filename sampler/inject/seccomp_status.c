@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "core/base/proc_status.h"
+#include "core/untrusted/remote_read.h"
 #include "sampler/inject/reason.h"
 
 long inject_status_number(const char *status, const char *name, long absent)
@@ -59,11 +60,10 @@ static long nr_filters_of(pid_t pid)
 
 static bool has_our_mounts(pid_t tid)
 {
-	char path[64], its[64], ours[64];
+	char its[64], ours[64];
 	ssize_t its_size, our_size;
 
-	snprintf(path, sizeof(path), "/proc/%d/ns/mnt", (int)tid);
-	its_size = readlink(path, its, sizeof(its));
+	its_size = remote_read_link(tid, "ns/mnt", its, sizeof(its));
 	our_size = readlink("/proc/thread-self/ns/mnt", ours, sizeof(ours));
 	return its_size > 0 && its_size == our_size && !memcmp(its, ours, (size_t)its_size);
 }

@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "core/base/clock.h"
+#include "core/untrusted/shared_memory.h"
 #include "sampler/inject/reason.h"
 #include "sampler/inject/x86_64/seccomp_calls.h"
 #include "sampler/inject/x86_64/trial_signal.h"
@@ -240,12 +241,11 @@ static int judge(const struct told *told, int signal, struct inject_reason *reas
 
 int inject_seccomp_try(struct inject_reason *reason)
 {
-	struct told *told = mmap(NULL, sizeof(*told), PROT_READ | PROT_WRITE,
-				 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct told *told = shared_memory_of_children(sizeof(*told));
 	pid_t child;
 	int err;
 
-	if (told == MAP_FAILED)
+	if (!told)
 		return inject_refuse(reason, -errno, "", "no memory could be shared: %s",
 				     strerror(errno));
 	told->at = PREPARING;

@@ -23,6 +23,7 @@
 #include "core/base/log.h"
 #include "core/portable/frames.h"
 #include "core/profile/profile.h"
+#include "core/untrusted/shared_memory.h"
 #include "sampler/perf/frame_reader.h"
 #include "sampler/perf/reader_memory.h"
 #include "sampler/perf/task_events.h"
@@ -81,20 +82,13 @@ struct python_stacks {
 	uint64_t merged[MAX_USER_FRAMES + READER_MAX_WORDS];
 };
 
-static void *map_shared(size_t size)
-{
-	void *at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-
-	return at == MAP_FAILED ? NULL : at;
-}
-
 struct python_stacks *python_stacks_new(struct limits *limits, const struct sandbox *sandbox)
 {
 	struct python_stacks *s = xcalloc(1, sizeof(*s));
 
 	s->limits = limits;
 	s->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	s->targets = map_shared(sizeof(*s->targets));
+	s->targets = shared_memory_of_children(sizeof(*s->targets));
 	if (s->wake_fd < 0 || !s->targets) {
 		log_warning("no Python frames: out of memory or descriptors");
 		python_stacks_free(s);
@@ -271,7 +265,7 @@ static void start_readers(struct python_stacks *s, const struct perf_events *eve
 		if (config.event_fd < 0)
 			continue;
 		config.cpu_index = i;
-		config.shared = map_shared(sizeof(*config.shared));
+		config.shared = shared_memory_of_children(sizeof(*config.shared));
 		if (!config.shared)
 			break;
 		s->readers = xgrow(s->readers, &capacity, s->nr_readers + 1, sizeof(*s->readers));
@@ -300,7 +294,7 @@ static void leave_behind(struct python_stacks *s, struct reader_process *r)
 		    " ms: it has no Python frames any more",
 		    (int)target, STUCK_NS / NS_PER_MS);
 	munmap(r->config.shared, sizeof(*r->config.shared)); /* the old one may still write */
-	r->config.shared = map_shared(sizeof(*r->config.shared));
+	r->config.shared = shared_memory_of_children(sizeof(*r->config.shared));
 	r->tail = 0;
 	if (r->config.shared)
 		r->pid = frame_reader_start(&r->config);

@@ -7,6 +7,7 @@
 #include "sampler/perf/task_events.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -21,6 +22,7 @@
 #include "core/base/log.h"
 #include "core/base/cpus.h"
 #include "core/base/proc_status.h"
+#include "core/untrusted/remote_read.h"
 #include "sampler/selection/cgroups.h"
 #include "sampler/target/attach_error.h"
 #include "sampler/target/perf_ring.h"
@@ -370,6 +372,16 @@ void perf_events_report(const struct perf_events *e, pid_t pid, int err)
 	attach_error_report("open perf events on", pid, err);
 }
 
+/* As long as a process is in exec(2), perf_event_open(2) waits as the open of its memory does. */
+static bool is_stuck_in_exec(pid_t pid)
+{
+	int fd = remote_open_file(pid, "mem", O_RDONLY);
+
+	if (fd >= 0)
+		close(fd);
+	return fd == -ETIMEDOUT;
+}
+
 int perf_events_add_process(struct perf_events *e, pid_t pid, perf_events_fn *fn, void *context)
 {
 	int nr = 1, nr_all = 0;
@@ -380,6 +392,8 @@ int perf_events_add_process(struct perf_events *e, pid_t pid, perf_events_fn *fn
 		perf_events_read(e, fn, context);
 	if (is_watched(e, pid))
 		return 0;
+	if (is_stuck_in_exec(pid))
+		return -ETIMEDOUT;
 	for (int i = 0; i < MAX_LISTINGS && nr > 0; i++) {
 		nr = add_listed(e, pid);
 		nr_all += nr > 0 ? nr : 0;

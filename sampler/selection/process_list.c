@@ -11,6 +11,7 @@
 #include "core/base/alloc.h"
 #include "core/base/path.h"
 #include "core/base/proc_status.h"
+#include "core/untrusted/remote_read.h"
 #include "sampler/target/proc_life.h"
 
 #define MAX_LISTED (1u << 20)
@@ -19,11 +20,9 @@
 /* The base name of the executable. */
 static char *read_program(pid_t pid)
 {
-	char link[64], path[PATH_MAX], *deleted;
-	ssize_t n;
+	char path[PATH_MAX], *deleted;
+	ssize_t n = remote_read_link(pid, "exe", path, sizeof(path) - 1);
 
-	snprintf(link, sizeof(link), "/proc/%d/exe", (int)pid);
-	n = readlink(link, path, sizeof(path) - 1);
 	path[n > 0 ? n : 0] = '\0';
 	deleted = n > 0 ? strstr(path, DELETED) : NULL;
 	if (deleted && !deleted[strlen(DELETED)])

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "core/base/proc_status.h"
+#include "core/untrusted/remote_read.h"
 
 #define MAX_NESTED 33 /* as many user namespaces as the kernel nests */
 
@@ -44,14 +45,15 @@ static bool find_owner(int fd, const struct stat *own, uid_t *ret)
 static bool namespace_owner(pid_t pid, uid_t *ret)
 {
 	struct stat own, other;
-	char path[64];
-	int fd;
+	int fd = remote_open_file(pid, "ns/user", O_RDONLY);
 
-	snprintf(path, sizeof(path), "/proc/%d/ns/user", (int)pid);
-	if (stat("/proc/self/ns/user", &own) || stat(path, &other) || is_same(&own, &other))
+	if (fd < 0)
 		return false;
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	return fd >= 0 && find_owner(fd, &own, ret);
+	if (stat("/proc/self/ns/user", &own) || fstat(fd, &other) || is_same(&own, &other)) {
+		close(fd);
+		return false;
+	}
+	return find_owner(fd, &own, ret);
 }
 
 uint32_t process_user(pid_t pid, uint32_t otherwise)

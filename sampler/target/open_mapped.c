@@ -68,7 +68,7 @@ static int open_map_file(const struct file_mapping *m)
 /* Opens the path as the process sees it: no link leads out of its root. */
 static int open_in_its_root(const struct file_mapping *m)
 {
-	int root = safe_open_root_of(m->pid), fd;
+	int root = remote_open_root(m->pid), fd;
 	enum rights before;
 
 	if (root < 0)
@@ -104,28 +104,34 @@ int open_mapped(const struct file_mapping *m)
  * In /proc/PID/maps a path begins at our root where the file lies below it, so it leads through the
  * root of a process that has called chroot(2). Returns the length of that part.
  */
-static size_t prefix_of_root(const char *link, const char *path)
+static size_t prefix_of_root(int fd, const char *path)
 {
-	char root[PATH_MAX];
-	ssize_t n = readlink(link, root, sizeof(root));
+	char link[64], root[PATH_MAX];
+	ssize_t n;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	n = readlink(link, root, sizeof(root));
 
 	return n > 1 && !strncmp(path, root, (size_t)n) && path[n] == '/' ? (size_t)n : 0;
 }
 
 struct mapped_root mapped_root_of(const struct file_mapping *m)
 {
+	int fd = remote_open_link(m->pid, "root");
 	struct stat ours, theirs;
-	char link[64];
+	bool is_ours = fd >= 0 && !stat("/", &ours) && !fstat(fd, &theirs) &&
+		       ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino;
+	size_t prefix = fd >= 0 && !is_ours ? prefix_of_root(fd, m->path) : 0;
 
-	snprintf(link, sizeof(link), "/proc/%d/root", (int)m->pid);
-	if (!stat("/", &ours) && !stat(link, &theirs) && ours.st_dev == theirs.st_dev &&
-	    ours.st_ino == theirs.st_ino)
+	if (fd >= 0)
+		close(fd);
+	if (is_ours)
 		return (struct mapped_root){ 0 };
 	/*
 	 * The same file at the same path: that is how paths of a process that has ended are known.
 	 */
 	if (m->ino && m->path[0] == '/' && !stat(m->path, &ours) && ours.st_ino == m->ino)
-		return (struct mapped_root){ .prefix = prefix_of_root(link, m->path) };
+		return (struct mapped_root){ .prefix = prefix };
 	return (struct mapped_root){ .pid = m->pid };
 }
 
@@ -135,7 +141,7 @@ int mapped_root_open(const struct mapped_root *root, const char *path)
 	int fd;
 
 	if (root->pid || !root->prefix)
-		return safe_open_root_of(root->pid);
+		return root->pid ? remote_open_root(root->pid) : safe_open_root_of(0);
 	prefix = xasprintf("%.*s", (int)root->prefix, path);
 	fd = open(prefix, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	free(prefix);

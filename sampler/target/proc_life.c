@@ -1,6 +1,7 @@
 /*
- * Reads /proc/PID/stat. Its second field, the name in parentheses, may hold anything, so the other
- * fields are counted from the last closing parenthesis.
+ * Reads /proc/PID/stat, for which some kernels wait while the process is in exec(2). Its second
+ * field, the name in parentheses, may hold anything, so the other fields are counted from the last
+ * closing parenthesis.
  */
 #include "sampler/target/proc_life.h"
 
@@ -10,6 +11,7 @@
 #include <time.h>
 
 #include "core/base/proc_status.h"
+#include "core/untrusted/remote_read.h"
 
 #define CLOCK_OF_PROCESS 2 /* CPUCLOCK_SCHED of the kernel */
 
@@ -21,7 +23,7 @@ bool proc_life_read(pid_t pid, struct proc_life *ret)
 {
 	char line[2048], *at, *end;
 
-	proc_text(line, sizeof(line), "/proc/%d/stat", (int)pid);
+	remote_text(pid, "stat", line, sizeof(line));
 	at = strchr(line, '(');
 	end = strrchr(line, ')');
 	if (!at || !end || end[1] != ' ')
@@ -69,14 +71,19 @@ uint64_t proc_life_cpu_ns(pid_t pid)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+/* The text behind the name in a stat file, ") R PARENT ..."; NULL: there is no such file. */
+static const char *read_after_name(pid_t pid, const char *name, char *line, size_t size)
+{
+	return remote_text(pid, name, line, size) ? NULL : strrchr(line, ')');
+}
+
 pid_t proc_life_parent(pid_t pid)
 {
-	char line[512];
 	const char *rest;
+	char line[512];
 	int parent = 0;
 
-	proc_text(line, sizeof(line), "/proc/%d/stat", (int)pid);
-	rest = strrchr(line, ')');
+	rest = read_after_name(pid, "stat", line, sizeof(line));
 	if (rest && sscanf(rest, ") %*c %d", &parent) != 1)
 		parent = 0;
 	return parent;
@@ -109,10 +116,10 @@ void proc_life_children(pid_t pid, void (*add)(void *context, pid_t child), void
 
 bool proc_life_is_running(pid_t pid, pid_t tid)
 {
-	char line[512];
+	char name[32], line[512];
 	const char *rest;
 
-	proc_text(line, sizeof(line), "/proc/%d/task/%d/stat", (int)pid, (int)tid);
-	rest = strrchr(line, ')');
+	snprintf(name, sizeof(name), "task/%d/stat", (int)tid);
+	rest = read_after_name(pid, name, line, sizeof(line));
 	return rest && !strncmp(rest, ") R", 3);
 }

@@ -13,6 +13,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/log.h"
+#include "core/untrusted/remote_read.h"
 #include "sampler/inject/inject.h"
 #include "sampler/inject/inject_check.h"
 #include "sampler/inject/seccomp_status.h"
@@ -109,11 +110,8 @@ static int wake(const struct timer_reception *to, struct timer_rendezvous *rende
 /* Opening /proc/PID/mem needs the same rights as ptrace(2). */
 static bool may_trace(pid_t pid)
 {
-	char path[64];
-	int fd;
+	int fd = remote_open_file(pid, "mem", O_RDONLY);
 
-	snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd >= 0)
 		close(fd);
 	return fd >= 0;

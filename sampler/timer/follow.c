@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <uthash.h>
 
@@ -17,6 +18,7 @@
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/rights/privileges.h"
+#include "core/untrusted/remote_read.h"
 #include "sampler/inject/reason.h"
 #include "sampler/timer/attach_target.h"
 #include "sampler/timer/library.h"
@@ -186,11 +188,15 @@ static uint64_t patience_ns(struct timer_follow *f)
 /* Why LD_PRELOAD did not bring our library into it. */
 static const char *why_not_loaded(pid_t pid)
 {
+	int fd = remote_open_link(pid, "exe");
+	bool is_static;
 	char path[64];
 
-	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
-	return timer_library_is_static(path) ? "it is linked statically"
-					     : "it was started without our LD_PRELOAD";
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	is_static = fd >= 0 && timer_library_is_static(path);
+	if (fd >= 0)
+		close(fd);
+	return is_static ? "it is linked statically" : "it was started without our LD_PRELOAD";
 }
 
 /* Wakes the child or puts the payload into it. true: it is sampled from now on. */

@@ -14,8 +14,8 @@ struct sprof_bpf;
 struct waiting_side;
 
 /*
- * Loads the programs, with `wakers` also the one that follows who wakes; attaches nothing. `main` is
- * loaded and outlives the result. 0 or -errno.
+ * Loads the programs, with `wakers` also the one that follows who wakes; attaches nothing. `main`
+ * is loaded and outlives the result. 0 or -errno.
  */
 int waiting_side_new(const struct sprof_bpf *main, bool wakers, struct waiting_side **ret);
 void waiting_side_free(struct waiting_side *w);

@@ -6,7 +6,10 @@ struct sprof_bpf;
 struct waiting_bpf;
 struct wakers_side;
 
-/* Loads the program; attaches nothing. Both objects are loaded and outlive the result. 0 or -errno. */
+/*
+ * Loads the program; attaches nothing. Both objects are loaded and outlive the result. 0 or
+ * -errno.
+ */
 int wakers_side_new(const struct sprof_bpf *main, const struct waiting_bpf *waiting,
 		    struct wakers_side **ret);
 void wakers_side_free(struct wakers_side *w);

@@ -168,3 +168,14 @@ picture() {
 	printf 'a;b 32\na;c 32\n' >near
 	[ "$("$SPROF" diff before near | grep -c 'in total')" = 0 ]
 }
+
+@test "what filters left out of each side is in the text and in JSON" {
+	cd "$BATS_TEST_TMPDIR"
+	printf 'a;b 30\na;c 20\n' >before
+	printf 'a;b 60\na;c 48\n' >after
+	"$SPROF" diff --focus b before after >text
+	grep -q '^before .* 20 filtered out (40%)' text
+	grep -q '^after .* 48 filtered out (44%)' text
+	"$SPROF" diff --json --focus b before after | jq -e '[.before, .after | .samples, .filtered] == [30, 20, 60, 48]'
+	"$SPROF" diff --json --focus none before after 2>/dev/null | jq -e '[.before, .after | .samples, .filtered] == [0, 50, 0, 108]'
+}

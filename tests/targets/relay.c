@@ -5,18 +5,27 @@
 #include "tests/targets/work.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <time.h>
+
+static void start_next(void);
 
 static void *leg(void *unused)
 {
 	struct timespec brief = { 0, 2000000 };
-	pthread_t next;
 
 	nanosleep(&brief, NULL);
+	start_next();
+	return unused;
+}
+
+static void start_next(void)
+{
+	pthread_t next;
+
 	if (pthread_create(&next, NULL, leg, NULL))
 		abort();
 	pthread_detach(next);
-	return unused;
 }
 
 int main(int argc, char **argv)
@@ -26,7 +35,9 @@ int main(int argc, char **argv)
 	struct timespec all = { (time_t)(ms / 1000), (long)(ms % 1000 * 1000000) };
 
 	for (unsigned long i = 0; i < nr; i++)
-		leg(NULL);
+		start_next();
+	puts("started");
+	fflush(stdout);
 	nanosleep(&all, NULL);
 	return 0;
 }

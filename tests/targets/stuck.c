@@ -7,6 +7,11 @@
  *	           page of a file whose FUSE server does not answer, and so holds the lock of the
  *	           memory; another one waits to map something
  *
+ *	exec       of nothing, but ptrace(2) does not return: one thread starts a program from such a
+ *	           file, which holds what the kernel takes to attach a tracer
+ *	close      what asks for the right to read it: it starts a program, and a file is closed then
+ *	           whose FUSE server does not answer. Does no work
+ *
  * Prints "ready" when that is so. Exits with status 77 if it may not do that.
  */
 #include "tests/targets/work.h"
@@ -79,7 +84,7 @@ static struct fuse_attr attributes(uint64_t node)
 {
 	return (struct fuse_attr){ .ino = node,
 				   .size = node == 1 ? 0 : FILE_SIZE,
-				   .mode = node == 1 ? S_IFDIR | 0755 : S_IFREG | 0644,
+				   .mode = node == 1 ? S_IFDIR | 0755 : S_IFREG | 0755,
 				   .nlink = 1 };
 }
 
@@ -102,6 +107,7 @@ static void serve(int fd)
 		case FUSE_GETATTR: answer(fd, in->unique, 0, &attr, sizeof(attr)); break;
 		case FUSE_OPEN: answer(fd, in->unique, 0, &open, sizeof(open)); break;
 		case FUSE_READ:
+		case FUSE_FLUSH:
 		case FUSE_FORGET:
 		case FUSE_INTERRUPT: break;
 		default: answer(fd, in->unique, ENOSYS, NULL, 0);
@@ -126,6 +132,7 @@ static int endless_file(void)
 	}
 	if (!fork()) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		alarm(20); /* a process that waits for it may not be killable */
 		serve(device);
 	}
 	close(device);
@@ -165,6 +172,31 @@ static void hold_lock(void)
 	usleep(400000);
 }
 
+static void *start_from(void *fd)
+{
+	char *const none[] = { NULL };
+
+	return (void *)(intptr_t)fexecve((int)(intptr_t)fd, none, none);
+}
+
+static void hold_tracers_off(void)
+{
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, start_from, (void *)(intptr_t)endless_file()))
+		cannot("exec");
+	usleep(200000);
+}
+
+static _Noreturn void close_for_ever(const char *seconds)
+{
+	endless_file();
+	if (write(1, "ready\n", 6) != 6)
+		_exit(1);
+	execlp("sleep", "sleep", seconds, NULL);
+	_exit(1);
+}
+
 int main(int argc, char **argv)
 {
 	const char *kind = argc > 1 ? argv[1] : "";
@@ -175,6 +207,10 @@ int main(int argc, char **argv)
 		hand_over(code);
 	else if (!strcmp(kind, "lock"))
 		hold_lock();
+	else if (!strcmp(kind, "exec"))
+		hold_tracers_off();
+	else if (!strcmp(kind, "close"))
+		close_for_ever(argc > 2 ? argv[2] : "10");
 	if (write(1, "ready\n", 6) != 6)
 		return 1;
 	while (cpu_ns() < end)

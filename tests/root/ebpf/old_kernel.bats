@@ -11,6 +11,25 @@ ms_of() {
 	[ "$1" = threads8 ] && echo 3500 || echo 1500
 }
 
+# A program in Python, and Debian's interpreter with the modules that it needs to start.
+python=/usr/bin/python3.11
+python_files() {
+	local name
+	cat >"$BATS_FILE_TMPDIR/spin.py" <<-'PROGRAM'
+		import time
+		def inner(n):
+		    for i in range(n): pass
+		def outer(end):
+		    while time.process_time() < end: inner(3000)
+		outer(2)
+	PROGRAM
+	echo "$BATS_FILE_TMPDIR/spin.py"
+	[ ! -x $python ] || echo $python
+	for name in encodings/{__init__,aliases,utf_8,ascii,latin_1} codecs os io abc stat; do
+		[ ! -f /usr/lib/python3.11/$name.py ] || echo /usr/lib/python3.11/$name.py
+	done
+}
+
 setup_file() {
 	cd "$BATS_TEST_DIRNAME/../../.." || return 1
 	cat >"$BATS_FILE_TMPDIR/script" <<-SCRIPT
@@ -49,11 +68,17 @@ setup_file() {
 		$SPROF fold --time --column waiting wakers.data
 		echo "@@ locks"
 		$SPROF report --locks --json wakers.data
+		echo "@@ python.log"
+		$SPROF record --source perf -F 199 -o python.data -- $python -I -S -B $BATS_FILE_TMPDIR/spin.py 2>python.log || echo "record: status \$?" >>python.log
+		cat python.log
+		echo "@@ python.folded"
+		$SPROF fold python.data
 		echo "@@ doctor"
 		$SPROF doctor
 	SCRIPT
 	local start=$SECONDS status=0 programs=("$TARGETS/calls" "$TARGETS/waiting")
 	for t in $targets; do programs+=("$TARGETS/$t"); done
+	mapfile -t -O "${#programs[@]}" programs < <(python_files)
 	tests/root/boot_old_kernel "$BATS_FILE_TMPDIR/script" "$BATS_FILE_TMPDIR/output" "$SPROF" "${programs[@]}" \
 		>"$BATS_FILE_TMPDIR/boot" || status=$?
 	echo "$status" >"$BATS_FILE_TMPDIR/status"
@@ -100,6 +125,13 @@ truth_holds() { # target
 @test "on 6.1 calls are counted exactly" {
 	cat calls
 	[ "$(awk '$NF == "calls" { print $1 }' calls | tr '\n' ' ')" = "1503 3 " ]
+}
+
+@test "on 6.1 the source perf has Python frames" {
+	[ -x $python ] || skip "needs $python"
+	cat python.log
+	awk '{ n += $NF } /;outer [^;]*;inner|;outer;inner/ { both += $NF }
+		END { print both " of " n " samples have both functions"; exit !(n > 150 && both > 0.8 * n) }' python.folded
 }
 
 @test "on 6.1 no sample is lost" {

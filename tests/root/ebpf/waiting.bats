@@ -91,9 +91,9 @@ follows() { # OPTIONS...: starts the target, and attaches for 2 s
 }
 
 @test "threads that end while the recording ends are counted up to its end" {
-	"$TARGETS/relay" 200 20000 3>&- &
+	"$TARGETS/relay" 200 20000 >started 3>&- &
 	target=$!
-	sleep 0.3
+	while [ ! -s started ]; do sleep 0.1; done
 	"$SPROF" record -q --source ebpf -o data --clock off -d 500ms -p $target
 	"$SPROF" info --json data >info.json
 	times_add_up

@@ -48,11 +48,12 @@ fd = os.open("pipe", os.O_RDONLY)
 while os.read(fd, 1): pass' &
 	target=$!
 	bash -c 'exec >pipe; for i in {1..400}; do printf x; sleep 0.005; done' 3>&- &
+	local writer=$!
 	sleep 0.5
 	"$SPROF" record -q --source ebpf --clock off --wakers -o data -d 1s -p $target
 	fold_waits data
 	most python3 "pipe wait" 'pipe pipe_\[w\];woken by bash_\[w\];.*_\[k\] [0-9]+$'
-	wait
+	wait $writer
 }
 
 # bats test_tags=full

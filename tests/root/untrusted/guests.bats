@@ -108,6 +108,25 @@ ends_within() {
 	done
 }
 
+# Its end cannot be had by a signal: the kernel waits for its file system, which ends by itself.
+# While such a process runs, ps(1) hangs on the whole machine.
+# bats test_tags=full
+@test "a target that starts a program for ever keeps no recorder from its end" {
+	local kind source
+	for kind in exec close; do
+		for source in timer ebpf perf; do
+			stuck $kind
+			ends_within 8 --source $source -d 1s -p "$target"
+			kill -9 "$target"
+			[[ $kind.$source == exec.timer || $kind = close ]] || continue
+			[ "$status" -eq 1 ]
+			[[ $stderr == *"it is starting a program, which takes too long"* ]] ||
+				[[ $stderr == *"a read of the memory of process $target did not return within"* ]] ||
+				[[ $stderr == *"sample with $source"* ]]
+		done
+	done
+}
+
 # ---- connections
 
 # Sets `net`, which runs a command where it sees no abstract sockets but those of commands run so: strangers connect to

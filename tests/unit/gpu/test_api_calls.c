@@ -19,7 +19,7 @@ static void launch(struct api_calls *calls, uint32_t correlation, uint8_t class,
 	api_calls_add(calls, &record);
 }
 
-/* Call 1 at second 5, and launch 2 at second 6; then a record says that what `record` began ended. */
+/* Call 1 at second 5, launch 2 at second 6; then the record `record` ends the wait for call 1. */
 static void begin_two(struct api_calls *calls, uint8_t class, uint32_t record, uint64_t node)
 {
 	launch(calls, 1, class, 5 * SECOND);

@@ -5,7 +5,7 @@
 
 enum { MAX = 9 };
 
-/* The array 0, 2, 4, ...: the first number that is not below `number` is at its half, rounded up. */
+/* In 0, 2, 4, ... the first number that is not below `number` is at half of it, rounded up. */
 static void the_first_element_that_is_not_before_is_found(void **state)
 {
 	size_t list[MAX];

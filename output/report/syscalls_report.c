@@ -1,5 +1,5 @@
 /* Writes counted system calls as a table, by total time. */
-#include "output/insight/syscalls_report.h"
+#include "output/report/syscalls_report.h"
 
 #include <stdlib.h>
 
