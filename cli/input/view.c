@@ -21,7 +21,7 @@
 #include "core/profile/profile.h"
 #include "output/select/dimension.h"
 #include "output/select/idle.h"
-#include "output/select/reason.h"
+#include "output/select/reasons.h"
 #include "output/tree/tree.h"
 
 void view_parse_column(const char *name, struct argp_state *state, struct tree_opts *opts)

@@ -1,8 +1,8 @@
 /*
  * The colours of boxes. The hue tells the kind of code, and within a kind the module shifts it a
- * little, so a function has the same colour in every picture. Waits also have textures, for print and
- * for eyes that do not tell hues apart. A colour is a CSS class, so that dark
- * mode, print and a user's style sheet can change it.
+ * little, so a function has the same colour in every picture. Waits also have textures, for print
+ * and for eyes that do not tell hues apart. A colour is a CSS class, so that dark mode, print and a
+ * user's style sheet can change it.
  */
 #ifndef SPROF_COLOR_H
 #define SPROF_COLOR_H

@@ -2,7 +2,7 @@
  * Each function of a stack is replaced by a frame named after the module, file, ... that it belongs
  * to. Neighbours that become equal are merged, as a module that calls itself is entered once. By
  * thread, process and what a process belongs to, a stack becomes that one frame (owners.h); by
- * reason, what it waited for (reason.h).
+ * reason, what it waited for (reasons.h).
  */
 #include "output/select/dimension.h"
 
@@ -14,7 +14,7 @@
 #include "output/tree/naming.h"
 #include "output/tree/ranking.h"
 #include "output/select/owners.h"
-#include "output/select/reason.h"
+#include "output/select/reasons.h"
 #include "output/select/restack.h"
 
 struct grouping {

@@ -2,8 +2,8 @@
  * The reasons of waits, as the frames of their stacks say: stacks by reason, and two reasons
  * that only the functions above tell, the GIL and a GPU.
  */
-#ifndef SPROF_REASON_H
-#define SPROF_REASON_H
+#ifndef SPROF_REASONS_H
+#define SPROF_REASONS_H
 
 struct profile;
 

@@ -1,7 +1,7 @@
 /*
  * Rewrites stacks with a wait. A stack without one was running when it was sampled.
  */
-#include "output/select/reason.h"
+#include "output/select/reasons.h"
 
 #include <stdbool.h>
 #include <stdint.h>
