@@ -60,7 +60,8 @@ static const struct argp_option options[] = {
 	  "Keep only samples of this event, of a file of perf with several (default: the event "
 	  "with the most samples)",
 	  0 },
-	{ "label", OPTION_LABEL, "KEY=VALUE", 0, "Keep only samples with this label, as pprof has them", 0 },
+	{ "label", OPTION_LABEL, "KEY=VALUE", 0,
+	  "Keep only samples with this label, as pprof has them", 0 },
 	{ 0 }
 };
 

@@ -249,8 +249,8 @@ static int source_open(const struct source_config *config, struct source **ret)
 	int err;
 
 	if (source_fit(config, why, sizeof(why)) == SOURCE_CANNOT) {
-		log_error(0, "%s: %s", config->clock == CLOCK_CPU ? "count system calls" : "sample waits",
-			  why);
+		log_error(0, "%s: %s",
+			  config->clock == CLOCK_CPU ? "count system calls" : "sample waits", why);
 		return -ENOTSUP;
 	}
 	s = xcalloc(1, sizeof(*s));

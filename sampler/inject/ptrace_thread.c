@@ -30,9 +30,9 @@
 /* A thread stops within some 20 us if a CPU is free, so we spin for so long. */
 #define SPIN_NS 60000ull
 #define NAP_NS 20000
-#define HELD_LIMIT_MS 2000u /* for a held thread to come to its next stop */
+#define HELD_LIMIT_MS 2000u  /* for a held thread to come to its next stop */
 #define SEIZE_LIMIT_MS 1000u /* for a child to try */
-#define FIRST_LIMIT_MS 20u  /* for a thread to stop, if there are other threads to try */
+#define FIRST_LIMIT_MS 20u   /* for a thread to stop, if there are other threads to try */
 
 #define PTRACE_GET_RSEQ 0x420f /* PTRACE_GET_RSEQ_CONFIGURATION, Linux 5.13 */
 #define RSEQ_CS_OFFSET 8       /* of rseq_cs in struct rseq */

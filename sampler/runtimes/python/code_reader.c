@@ -22,7 +22,7 @@
 
 #define CHILDREN 16
 #define CHILD_NS 5000000000ull
-#define WAIT_MS 1000 /* for the answer to a question; less after slow answers, */
+#define WAIT_MS 1000	 /* for the answer to a question; less after slow answers, */
 #define SHORT_WAIT_MS 20 /* but not less than this */
 #define SLOW_MS 100
 #define MAX_FAILURES 4 /* of one process, which is not asked about any more then */
@@ -218,9 +218,9 @@ static void warn(struct code_reader *r, uint64_t group, int err)
 		log_warning("names of Python functions of process %llu are missing: the process "
 			    "that decodes them %s",
 			    (unsigned long long)group,
-			    err == -ETIMEDOUT ? "took too long" :
-			    err == -EBADMSG   ? "answered nonsense" :
-						"died");
+			    err == -ETIMEDOUT ? "took too long"
+			    : err == -EBADMSG ? "answered nonsense"
+					      : "died");
 	r->warned = true;
 }
 

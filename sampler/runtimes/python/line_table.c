@@ -9,7 +9,7 @@
 
 #include "core/base/cursor.h"
 
-#define UNIT 2 /* bytes of a code unit */
+#define UNIT 2			    /* bytes of a code unit */
 #define LINE_MAX ((int64_t)1 << 40) /* no line is so large: the table is malformed */
 
 struct runs {

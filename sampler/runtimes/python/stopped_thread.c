@@ -153,8 +153,7 @@ static uint64_t add_code(struct python_reader *reader, const struct py_walk *w)
 		size = CODE_MAX_LINETABLE;
 	if (!read_memory(code.linetable, size, e->address))
 		e->linetable_copied = (uint32_t)size;
-	python_codes_add(reader->codes, (uint64_t)reader->pid, e,
-			 sizeof(*e) + e->linetable_copied);
+	python_codes_add(reader->codes, (uint64_t)reader->pid, e, sizeof(*e) + e->linetable_copied);
 	return e->id;
 }
 
