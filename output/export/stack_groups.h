@@ -1,5 +1,6 @@
 /*
- * Groups the samples of a profile by stack, thread and labels, for formats that have no single samples.
+ * Groups the samples of a profile by stack, thread and labels, for formats that have no single
+ * samples.
  */
 #ifndef SPROF_STACK_GROUPS_H
 #define SPROF_STACK_GROUPS_H

@@ -1,7 +1,7 @@
 /*
  * Filters of a profile, the same for every command. Rules on functions are regular expressions for
- * their names, as the picture shows them; rules on samples choose times, threads, processes and labels.
- * Weights never change, and what a filter removes is counted in profile.filtered.
+ * their names, as the picture shows them; rules on samples choose times, threads, processes and
+ * labels. Weights never change, and what a filter removes is counted in profile.filtered.
  */
 #ifndef SPROF_FILTER_H
 #define SPROF_FILTER_H

@@ -1,6 +1,7 @@
 /*
- * An answer is a head, the two names, and the runs of lines. It is checked, not understood: sizes within limits, and runs whose ends ascend. Names may be any bytes, as those that a target
- * chooses are.
+ * An answer is a head, the two names, and the runs of lines. It is checked, not understood: sizes
+ * within limits, and runs whose ends ascend. Names may be any bytes, as those that a target chooses
+ * are.
  */
 #include "sampler/runtimes/python/code_decode.h"
 

@@ -1,7 +1,7 @@
 /*
  * What the record of a Python code object says, in a form that takes no interpretation: its names
- * as UTF-8 and its lines as runs. A child without rights decodes records (code_reader.h); the recorder
- * checks the form of what it answers.
+ * as UTF-8 and its lines as runs. A child without rights decodes records (code_reader.h); the
+ * recorder checks the form of what it answers.
  */
 #ifndef SPROF_CODE_DECODE_H
 #define SPROF_CODE_DECODE_H
