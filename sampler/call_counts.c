@@ -19,6 +19,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/log.h"
+#include "core/untrusted/user_shares.h"
 #include "sampler/bpf/calls.h"
 #include "sampler/bpf/calls.skel.h"
 #include "sampler/ebpf/ebpf_probe.h"
@@ -34,8 +35,9 @@ struct call_counts {
 	bool has_multi; /* the kernel has links of many probes */
 	int *fds;	/* of those links */
 	size_t nr_fds, fds_capacity;
-	uint32_t nr_probes;	  /* native ones */
-	struct ring_buffer *ring; /* of imports */
+	uint32_t nr_probes;	   /* native ones */
+	struct user_shares shares; /* of these, of all users but the caller */
+	struct ring_buffer *ring;  /* of imports */
 	call_counts_import_fn *import_fn;
 	void *import_context;
 };
@@ -137,6 +139,7 @@ int call_counts_new(bool system_wide, bool no_children, struct call_counts **ret
 	}
 	libbpf_set_print(ebpf_print_libbpf);
 	p = xcalloc(1, sizeof(*p));
+	user_shares_init(&p->shares, MAX_CALL_PROBES);
 	err = load(p, system_wide, no_children, true);
 	if (err)
 		err = load(p, system_wide, no_children, false);
@@ -169,6 +172,7 @@ void call_counts_free(struct call_counts *p)
 	free(p->links);
 	free(p->fds);
 	ring_buffer__free(p->ring);
+	user_shares_fini(&p->shares);
 	calls_bpf__destroy(p->skel);
 	free(p);
 }
@@ -258,17 +262,33 @@ static void attach_each(struct call_counts *p, const char *path, const uint64_t 
 	}
 }
 
-void call_counts_attach(struct call_counts *p, int fd, const uint64_t *offsets, size_t nr,
-			int *ret_probes)
+/* Takes the room of one probe, one of `room`. 0 or -errno. */
+static int take_room(struct call_counts *p, uint32_t user, size_t room, int fd, uint64_t offset)
 {
-	size_t room = MAX_CALL_PROBES - p->nr_probes, taken = nr < room ? nr : room, nr_safe = 0;
-	uint64_t *safe = xcalloc(taken + 1, sizeof(*safe));
-	int *probes = xcalloc(taken + 1, sizeof(*probes));
+	bool is_other = user != CALL_COUNTS_CALLER && user != getuid();
+
+	if (!room)
+		return -ENOSPC;
+	if (is_other && user_shares_take(&p->shares, user, 1) != SHARE_TAKEN)
+		return -EDQUOT;
+	if (is_safe(fd, offset))
+		return 0;
+	if (is_other)
+		user_shares_give(&p->shares, user, 1);
+	return -EOPNOTSUPP;
+}
+
+void call_counts_attach(struct call_counts *p, int fd, uint32_t user, const uint64_t *offsets,
+			size_t nr, int *ret_probes)
+{
+	size_t room = MAX_CALL_PROBES - p->nr_probes, most = nr < room ? nr : room, nr_safe = 0;
+	uint64_t *safe = xcalloc(most + 1, sizeof(*safe));
+	int *probes = xcalloc(most + 1, sizeof(*probes));
 	char path[64];
 
 	name_file(path, sizeof(path), fd);
 	for (size_t i = 0; i < nr; i++) {
-		ret_probes[i] = i >= taken ? -ENOSPC : is_safe(fd, offsets[i]) ? 0 : -EOPNOTSUPP;
+		ret_probes[i] = take_room(p, user, room - nr_safe, fd, offsets[i]);
 		if (!ret_probes[i])
 			safe[nr_safe++] = offsets[i];
 	}

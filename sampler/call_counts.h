@@ -16,6 +16,9 @@
 
 struct call_counts;
 
+/* The user of files that the caller named: they have all the room there is. */
+#define CALL_COUNTS_CALLER UINT32_MAX
+
 /*
  * Loads the BPF program; calls of added processes count, or of all, and without no_children of what
  * they fork. 0 or -errno, reported.
@@ -35,14 +38,15 @@ pid_t call_counts_next_process(const struct call_counts *counts, pid_t pid);
 uint64_t call_counts_nr_execs(const struct call_counts *counts);
 
 /*
- * Puts probes at offsets of the file at fd, in every process that maps it now or later.
- * ret_probes[i] is the number of probe i, or -errno: -ENOSPC where there are too many, -EOPNOTSUPP
- * where a probe would change what the program does. Numbers count from 0 over all calls of this
- * function; a probe that the kernel refuses uses one up. Before Linux 6.6, which has links of many
- * probes, removing a probe takes 0.1 s.
+ * Puts probes at offsets of the file at fd, in every process that maps it now or later. `user` is
+ * the one whose process maps it, or CALL_COUNTS_CALLER. ret_probes[i] is the number of probe i, or
+ * -errno: -ENOSPC where there are too many, -EDQUOT where the user has as many as one may have
+ * (core/untrusted/user_shares.h), -EOPNOTSUPP where a probe would change what the program does.
+ * Numbers count from 0 over all calls of this function; a probe that the kernel refuses uses one
+ * up. Before Linux 6.6, which has links of many probes, removing a probe takes 0.1 s.
  */
-void call_counts_attach(struct call_counts *counts, int fd, const uint64_t *offsets, size_t nr,
-			int *ret_probes);
+void call_counts_attach(struct call_counts *counts, int fd, uint32_t user, const uint64_t *offsets,
+			size_t nr, int *ret_probes);
 
 /* What CPython's own probes report. */
 enum call_counts_event {

@@ -59,7 +59,8 @@ struct record_calls {
 	struct mapped_files *files;
 	bool some_left_out; /* mapped files, because too many wait for their search */
 	uint64_t nr_unread; /* files that no child could read */
-	uint64_t begin_ns;  /* 0: not found yet */
+	uint64_t nr_share_warnings;
+	uint64_t begin_ns; /* 0: not found yet */
 	uint64_t next_look_ns, next_exec_look_ns, nr_execs;
 	struct python_counts *python;
 };
@@ -84,6 +85,8 @@ static void refuse(struct call_spec *s, const char *why)
 static void keep_function(struct record_calls *c, struct call_spec *spec, const char *path,
 			  int probe, struct named_function *f)
 {
+	if (probe == -EDQUOT)
+		return; /* said for all functions of the file at once */
 	if (probe == -ENOSPC) {
 		refuse(spec, " any further: it fits too many functions");
 	} else if (probe < 0) {
@@ -98,10 +101,24 @@ static void keep_function(struct record_calls *c, struct call_spec *spec, const 
 	}
 }
 
-/* `of` has the specs by the number of their glob. */
-static void attach_functions(struct record_calls *c, struct call_spec **of, int fd,
-			     const char *path, struct named_function *functions, size_t nr)
+static void say_share(struct record_calls *c, const struct searched_file *file, const int *probes,
+		      size_t nr)
 {
+	size_t nr_refused = 0;
+
+	for (size_t i = 0; i < nr; i++)
+		nr_refused += probes[i] == -EDQUOT;
+	if (nr_refused && c->nr_share_warnings++ < WARNINGS_MAX)
+		log_warning("calls of %zu functions in '%s' are not counted: there are no more "
+			    "probes for user %u (one user may have half of them, all but you "
+			    "three quarters)",
+			    nr_refused, file->path, file->user);
+}
+
+static void attach_functions(struct record_calls *c, const struct searched_file *file,
+			     struct named_function *functions, size_t nr)
+{
+	struct call_spec **of = file->of; /* by the number of their glob */
 	uint64_t *offsets = xcalloc(nr + 1, sizeof(*offsets));
 	int *probes = xcalloc(nr + 1, sizeof(*probes));
 	size_t kept = 0;
@@ -115,11 +132,14 @@ static void attach_functions(struct record_calls *c, struct call_spec **of, int 
 			       ": it is chosen when the program is linked (IFUNC), name what it "
 			       "becomes: sprof report shows that");
 	}
-	call_counts_attach(c->probes, fd, offsets, kept, probes);
+	call_counts_attach(c->probes, file->fd,
+			   file->user == SEARCH_FOR_CALLER ? CALL_COUNTS_CALLER : file->user,
+			   offsets, kept, probes);
+	say_share(c, file, probes, kept);
 	kept = 0;
 	for (size_t i = 0; i < nr; i++)
 		if (!functions[i].is_resolver)
-			keep_function(c, of[functions[i].glob], path, probes[kept++],
+			keep_function(c, of[functions[i].glob], file->path, probes[kept++],
 				      &functions[i]);
 	free(probes);
 	free(offsets);
@@ -153,7 +173,7 @@ static void take_functions(void *context, const struct searched_file *file, int 
 	struct record_calls *c = context;
 
 	if (!err) {
-		attach_functions(c, file->of, file->fd, file->path, functions, nr);
+		attach_functions(c, file, functions, nr);
 		return;
 	}
 	if (err != -ECHILD && err != -ETIMEDOUT && err != -EBADMSG)

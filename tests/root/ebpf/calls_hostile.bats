@@ -160,3 +160,30 @@ build_slow_program() { # FILE
 	"$SPROF" record -a -o "$data" -d 2s --calls 'slow_*:slow_*' --calls 'program_of_root:shared_work'
 	[ "$("$SPROF" report --calls --json "$data" | jq '[.rows[] | select(.function == "shared_work") | .calls] | add // 0')" -gt 10 ]
 }
+
+# Makes a program with 1500 functions shared_0, shared_1, ... that sleeps.
+build_crowd() { # FILE
+	{
+		printf '\t.text\n\t.globl main\nmain: mov $35, %%eax\nlea wait(%%rip), %%rdi\nxor %%esi, %%esi\nsyscall\njmp main\n'
+		awk 'BEGIN { for (i = 0; i < 1500; i++) printf ".globl shared_%d;.type shared_%d, @function;shared_%d: nop;ret\n", i, i, i }'
+		printf '\t.data\nwait: .quad 0, 10000000\n\t.section .note.GNU-stack,"",%%progbits\n'
+	} >"$BATS_TEST_TMPDIR/crowd.s"
+	cc -o "$1" "$BATS_TEST_TMPDIR/crowd.s"
+}
+
+# bats test_tags=full
+@test "the functions of one user leave probes for those of others" {
+	build_program
+	build_crowd "$BATS_TEST_TMPDIR/crowd"
+	chmod 755 "$BATS_TEST_TMPDIR" "$BATS_TEST_TMPDIR/crowd"
+	start setpriv --reuid 65534 --clear-groups "$BATS_TEST_TMPDIR/crowd"
+	"$SPROF" record -a -o "$data" -d 5s --calls 'shared_*' >"$folded.log" 2>&1 3>&- &
+	recorder=$!
+	pids+=($recorder)
+	wait_until test -e "$data"
+	start "$BATS_TEST_TMPDIR/full"
+	wait $recorder
+	cat "$folded.log"
+	grep -q "calls of [0-9]* functions in '.*/crowd' are not counted: there are no more probes for user 65534 " "$folded.log"
+	"$SPROF" report --calls --json "$data" | jq -s -e '[.[].rows[] | select(.function == "shared_work") | .calls] | add > 10'
+}
