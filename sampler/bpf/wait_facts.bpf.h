@@ -49,14 +49,33 @@ struct glibc_mutex {
 	__u32 lock, count, owner, users, kind;
 };
 
-static __always_inline __u64 lock_of(const struct system_call *call, bool is_current)
+/* How the memory of a thread can be read. */
+enum memory_way {
+	MEMORY_NOT,    /* not at all */
+	MEMORY_MAPPED, /* it is the current thread */
+	MEMORY_COPIED, /* the program may sleep: from Linux 5.18 on */
+};
+
+/* Returns 0, or a negative number if nothing was read. */
+static __always_inline long read_memory(struct task_struct *task, enum memory_way way, void *to,
+					__u32 size, __u64 address)
+{
+	if (way == MEMORY_MAPPED)
+		return bpf_probe_read_user(to, size, (void *)address);
+	if (way == MEMORY_COPIED)
+		return bpf_copy_from_user_task(to, size, (void *)address, task, 0);
+	return -1;
+}
+
+static __always_inline __u64 lock_of(const struct system_call *call, struct task_struct *task,
+				     enum memory_way way)
 {
 	__u64 address = 0;
 
 	if (call->kind == CALL_FUTEX || call->kind == CALL_FUTEX_WAIT)
 		return call->args[0];
-	if (call->kind == CALL_FUTEX_WAITV && is_current)
-		bpf_probe_read_user(&address, sizeof(address), (void *)(call->args[0] + 8));
+	if (call->kind == CALL_FUTEX_WAITV)
+		read_memory(task, way, &address, sizeof(address), call->args[0] + 8);
 	return address;
 }
 
@@ -177,22 +196,19 @@ static __always_inline bool is_epoll(struct file *file)
 	return true;
 }
 
-/*
- * Adds to `f` what the system call of the thread waits for. Of a thread that is not the current one
- * the memory cannot be read.
- */
+/* Adds to `f` what the system call of the thread waits for. */
 static __always_inline int add_call_facts(struct wait_facts *f, struct task_struct *task,
-					  bool is_current)
+					  enum memory_way way)
 {
 	struct system_call call;
 	struct file *file;
-	__u32 fd;
+	__u32 fd = 0;
 
 	take_call(&call, task);
-	f->lock = lock_of(&call, is_current);
+	f->lock = lock_of(&call, task, way);
 	if (call.kind == CALL_POLL) {
 		f->nr_polled = call.args[1];
-		if (!is_current || bpf_probe_read_user(&fd, sizeof(fd), (void *)call.args[0]))
+		if (read_memory(task, way, &fd, sizeof(fd), call.args[0]))
 			return 0;
 	} else if (call.kind == CALL_FD) {
 		fd = call.args[0];

@@ -162,7 +162,7 @@ static __noinline int fill_facts(struct wait_facts *f, const struct waiter *t,
 	f->waker_tid = t->waker_tid;
 	__builtin_memcpy(f->waker_comm, t->waker_comm, sizeof(f->waker_comm));
 	if (!is_ready(t->state))
-		add_call_facts(f, task, true);
+		add_call_facts(f, task, MEMORY_MAPPED);
 	return 0;
 }
 

@@ -196,7 +196,8 @@ static __always_inline bool still_waits(const struct waiter *t, struct task_stru
 }
 
 static __always_inline void fill_last_wait(struct snapshot_buffer *b, const struct waiter *t,
-					   struct task_struct *task, __u64 weight)
+					   struct task_struct *task, __u64 weight,
+					   bool may_sleep)
 {
 	struct snapshot_event *e = &b->event;
 
@@ -222,7 +223,7 @@ static __always_inline void fill_last_wait(struct snapshot_buffer *b, const stru
 	__builtin_memset(e->gpr, 0, sizeof(e->gpr));
 	__builtin_memset(&e->facts, 0, sizeof(e->facts));
 	e->facts.holder = t->holder;
-	add_call_facts(&e->facts, task, false);
+	add_call_facts(&e->facts, task, may_sleep ? MEMORY_COPIED : MEMORY_NOT);
 }
 
 /* Tells of a wait that goes on at the end, with its stack if it can be read. */
@@ -237,7 +238,7 @@ static __always_inline void tell_last_wait(struct seq_file *seq, struct task_str
 	b = weight ? bpf_map_lookup_elem(&snapshots, &zero) : NULL;
 	if (!b)
 		return;
-	fill_last_wait(b, t, task, weight);
+	fill_last_wait(b, t, task, weight, stacks);
 	b->event.facts.off_ns = ns;
 	if (fill_last_regs(&b->event, task) && stacks)
 		copy_last_stack(b, task);
