@@ -10,7 +10,7 @@ LOSSES = ("activities discarded", "activities without a time", "activities dropp
           "activities without a launch", "activities whose call was not recorded", "activities summed without a stack",
           "activities too late for their place", "activities in the future", "launches without a record")
 RING_FULL = "records that found a ring full"
-MARKERS = re.compile(r";\[(?!kernel\b)[a-z][a-z ]+\](;| \d+$)")
+MARKERS = re.compile(r";\[(?!kernel\b|captured in a graph by\])[a-z][a-z ]+\](;| \d+$)")
 
 
 class Wrong(Exception):
