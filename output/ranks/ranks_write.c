@@ -103,8 +103,9 @@ static void fill_collectives(struct grid *g, const struct ranks *r, struct late_
 	struct buffer b = { 0 };
 
 	for (size_t i = 0; i < r->nr; i++) {
-		int64_t start =
-			(int64_t)r->list[i].p->meta.start_ns + r->clocks[r->list[i].clock].shift_ns;
+		/* Both may be any number. */
+		int64_t start = (int64_t)(r->list[i].p->meta.start_ns +
+					  (uint64_t)r->clocks[r->list[i].clock].shift_ns);
 
 		begin = start < begin ? start : begin;
 	}
@@ -113,7 +114,7 @@ static void fill_collectives(struct grid *g, const struct ranks *r, struct late_
 		const struct rank_collective *c = &r->collectives[i];
 		struct late_cause cause;
 
-		grid_time(g, c->start_ns > begin ? (uint64_t)(c->start_ns - begin) : 0);
+		grid_time(g, c->start_ns > begin ? (uint64_t)c->start_ns - (uint64_t)begin : 0);
 		grid_text(g, r->names[c->name]);
 		grid_count(g, c->number);
 		b.size = 0;
