@@ -159,13 +159,13 @@ static void decode(struct python_codes *codes, struct python_code *code)
 	size_t nr = 0, size = 0;
 	int err;
 
-	while (c && nr < CODE_BATCH && c->state == code->state && c->group == code->group &&
-	       (!nr || (code->state == WAITING && size + c->record_size <= CODE_BATCH_BYTES))) {
+	do {
 		bytes[nr] = (struct code_bytes){ c->record, c->record_size };
 		batch[nr++] = c;
 		size += c->record_size;
 		c = c->hh.next;
-	}
+	} while (c && nr < CODE_BATCH && c->state == WAITING && code->state == WAITING &&
+		 c->group == code->group && size + c->record_size <= CODE_BATCH_BYTES);
 	err = code_reader_read(codes->reader, code->group, bytes, nr, decoded);
 	for (size_t i = 0; i < nr; i++) {
 		if (!err)
