@@ -196,8 +196,7 @@ static __always_inline bool still_waits(const struct waiter *t, struct task_stru
 }
 
 static __always_inline void fill_last_wait(struct snapshot_buffer *b, const struct waiter *t,
-					   struct task_struct *task, __u64 weight,
-					   bool may_sleep)
+					   struct task_struct *task, __u64 weight, bool may_sleep)
 {
 	struct snapshot_event *e = &b->event;
 

@@ -141,7 +141,7 @@ static void take_code(struct python_codes *codes, const uint64_t *record, uint32
 	    code.linetable_copied > CODE_MAX_LINETABLE || code.name.size > CODE_NAME_SIZE ||
 	    code.file.size > CODE_NAME_SIZE || !code.id || code.id & ~CODE_ID_MASK)
 		abort();
-	python_codes_add(codes, (const struct code_record *)(record + 2), (nr - 2) * 8);
+	python_codes_add(codes, memory.pid, (const struct code_record *)(record + 2), (nr - 2) * 8);
 }
 
 /* The reader is ours, so all it sends is whole. Returns how many stacks came. */
@@ -214,7 +214,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!set_layout(PYTHON_MIN_MINOR + data[0] % (MINOR_MAX - PYTHON_MIN_MINOR + 1)))
 		return 0;
 	shared.ring = (struct ring){ 0 };
-	codes = python_codes_new();
+	codes = python_codes_new(NULL);
 	frame_walk_init(walk, &targets, &shared, data[1] >> 4);
 	for (int i = 0; i < NR_SAMPLES; i++) {
 		uint64_t before;

@@ -241,7 +241,7 @@ bears() { # MODE
 	needs_bpf
 	"$SPROF" record -q -o "$data.timer" --source timer -F 999 -- "$TARGETS/shares" 4000 >"$truth" 3>&- &
 	local launcher=$! pid
-	for i in $(seq 50); do
+	for i in $(seq 200); do
 		pid=$(pgrep -P $launcher -x shares) && break
 		sleep 0.05
 	done
