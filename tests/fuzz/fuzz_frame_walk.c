@@ -158,13 +158,15 @@ static int take_records(struct python_codes *codes)
 		for (uint32_t i = 0; i < nr; i++)
 			record[i] = ring_get((__u64 *)shared.words, READER_RING_WORDS,
 					     shared.ring.tail + i);
-		if (record[1] == READER_CODE)
+		if (READER_PID(record[1]) != (uint32_t)memory.pid)
+			abort();
+		if (READER_KIND(record[1]) == READER_CODE)
 			take_code(codes, record, nr);
-		else if (record[1] == READER_STACK)
+		else if (READER_KIND(record[1]) == READER_STACK)
 			take_stack(record, nr);
 		else
 			abort();
-		nr_stacks += record[1] == READER_STACK;
+		nr_stacks += READER_KIND(record[1]) == READER_STACK;
 		ring_release(&shared.ring, shared.ring.tail + nr);
 	}
 	return nr_stacks;
