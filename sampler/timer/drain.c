@@ -75,6 +75,11 @@ void timer_drain_free(struct timer_drain *d)
 	free(d);
 }
 
+uint64_t timer_drain_refused(const struct timer_drain *d)
+{
+	return snapshot_unwinder_refused(d->unwinder);
+}
+
 void timer_drain_forget_file(void *context, const struct mapped_file *file)
 {
 	const struct timer_drain *d = context;
@@ -158,6 +163,7 @@ static struct snapshot_result unwind(struct timer_drain *d, const struct timer_p
 		.stack_size = snapshot.stack_size,
 		.guess = !q->sample.nr_frames, /* Python frames go between known ones only */
 		.space = (uint64_t)p->maps.pid << 32 | p->maps.epoch,
+		.process = p->maps.pid,
 	};
 	memcpy(sample.regs.gpr, snapshot.gpr, sizeof(sample.regs.gpr));
 	if (!d->unwinder)
