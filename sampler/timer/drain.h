@@ -28,8 +28,6 @@ void timer_drain_set_sink(struct timer_drain *drain, struct sink *sink);
 void timer_drain_finish(struct timer_drain *drain);
 /* Takes what the rings hold, and hands to the sink what is older than before_ns. */
 void timer_drain_read(struct timer_drain *drain, uint64_t before_ns);
-/* Stacks whose callers were not guessed, see snapshot_unwinder_refused(). */
-uint64_t timer_drain_refused(const struct timer_drain *drain);
 /* May stacks come of which a ring holds few? So it is at the start, and after such a stack. */
 bool timer_drain_is_deep(const struct timer_drain *drain);
 

@@ -397,7 +397,6 @@ static int source_drain(struct source *s, struct sink *sink, int timeout_ms)
 	timer_drain_read(s->drain, now - SETTLE_NS);
 	timer_drain_set_sink(s->drain, NULL);
 	limits_set_files(&s->limits, s->processes.publish.files);
-	limits_set_guesses(&s->limits, timer_drain_refused(s->drain));
 	limits_tell(&s->limits, sink);
 	return targets_live(s->targets) && members_live(s->members);
 }
@@ -431,7 +430,6 @@ static void source_stop(struct source *s, struct sink *sink)
 	admission_report(s->admission, "to be sampled");
 	timer_drain_set_sink(s->drain, NULL);
 	limits_set_files(&s->limits, s->processes.publish.files);
-	limits_set_guesses(&s->limits, timer_drain_refused(s->drain));
 	limits_tell(&s->limits, sink);
 }
 

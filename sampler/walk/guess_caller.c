@@ -47,7 +47,7 @@ struct candidate {
 	uint64_t distance; /* from what it calls to the place without a rule; UINT64_MAX: unknown */
 };
 
-/* Counts a step, and the files that the one before opened. false: it is used up, and the search ends. */
+/* Counts a step, and the files that the one before opened. false: the search must end. */
 static bool step(struct guess *g)
 {
 	size_t nr_files = libunwind_modules_nr(g->modules);
