@@ -212,6 +212,7 @@ void functions_search_free(struct functions_search *s)
 		close(s->answer);
 	if (s->server.root >= 0)
 		close(s->server.root);
+	file_server_fini(&s->server);
 	if (s->server.own_root >= 0)
 		close(s->server.own_root);
 	free(s->path);

@@ -24,11 +24,12 @@
 #include "symbolizer/jitdump.h"
 #include "symbolizer/module_names.h"
 #include "symbolizer/names_answer.h"
+#include "symbolizer/lookup/names_budget.h"
 #include "symbolizer/perf_map.h"
 #include "symbolizer/symbol_module.h"
 
 #define ANSWER_MAX (64ull << 20)
-#define CPU_S 1200 /* of all threads together */
+#define CPU_S 1200u /* of all threads together, should the recorder not stop waiting before */
 #define MEMORY_MIN (512ull << 20)
 #define MEMORY_PART 2 /* of the machine's memory */
 
@@ -115,6 +116,8 @@ struct dialog {
 	const struct wanted_name *wants;
 	size_t nr;
 	const struct symbolizer_opts *opts;
+	struct names_budget *budget;
+	bool is_others; /* is a file of it another user's? */
 	struct order order;
 	int addresses, answer; /* files in memory */
 };
@@ -145,22 +148,26 @@ static size_t open_files(struct dialog *d, int fds[2])
 		if (fd >= 0)
 			fds[nr++] = fd;
 	}
+	d->is_others = false;
+	for (size_t i = 0; i < nr; i++)
+		d->is_others |= names_budget_is_others(fds[i]);
 	return nr;
 }
 
-static int send_order(struct dialog *d, int socket, struct file_server *server)
+static int send_order(struct dialog *d, int socket, struct file_server *server, int fds[2],
+		      size_t nr)
 {
 	const int files[2] = { d->addresses, d->answer };
-	int fds[2], err = -ENOENT;
-	size_t nr = open_files(d, fds);
+	int err = -ENOENT;
+
+	for (size_t i = 0; i < nr; i++)
+		file_server_count(server, fds[i]);
 
 	server->trust = debug_trust_new(nr ? fds[0] : -1, server->root, server->own_root, false);
 	if (nr)
 		err = message_send(socket, &d->order, sizeof(d->order), fds, nr);
 	if (!err)
 		err = message_send(socket, "", 1, files, 2);
-	while (nr)
-		close(fds[--nr]);
 	return err == -EPIPE ? -ECHILD : err;
 }
 
@@ -179,38 +186,66 @@ static int take_answer(struct dialog *d, size_t *ret_named)
 	return err;
 }
 
-/* Has one child do the work. */
-static int try_child(struct dialog *d, size_t *ret_named)
+/* The child's files; its time and, if a file is another user's, the budget of all those. */
+static int serve_child(struct dialog *d, int socket, int fds[2], size_t nr)
 {
-	const struct sandbox_limits limits = { memory_max(), ANSWER_MAX, CPU_S };
+	struct file_server server = { .opts = d->opts, .path = d->order.path, .root = -1 };
 	uint32_t id = d->wants[0].module;
-	struct file_server server = { .opts = d->opts, .path = d->order.path };
-	int socket = sandbox_start(d->opts->sandbox, find_names, &limits), err;
 	size_t prefix = 0;
+	int err;
 
-	if (socket < 0)
-		return -ECHILD;
-	d->answer = answer_file_new();
-	if (d->answer < 0) {
-		close(socket);
-		return d->answer;
-	}
+	server.max_ns = d->is_others ? d->budget->others_left_ns : 0;
 	server.own_root = safe_open_root_of(0);
-	server.root = -1;
 	if (d->order.module.kind == MODULE_ELF)
 		server.root = symbol_module_root(id, d->opts, &prefix);
 	d->order.prefix = prefix < strlen(d->order.path) ? prefix : 0;
-	err = send_order(d, socket, &server);
+	err = send_order(d, socket, &server, fds, nr);
 	if (!err)
 		err = file_server_run(&server, socket);
-	if (!err)
-		err = take_answer(d, ret_named);
+	if (d->is_others)
+		names_budget_take(d->budget, server.waited_ns);
+	file_server_fini(&server);
 	if (server.own_root >= 0)
 		close(server.own_root);
 	if (server.root >= 0)
 		close(server.root);
-	close(d->answer);
+	return err;
+}
+
+/* Has one child do the work. -EDQUOT: nothing is left of the budget for other users' files. */
+static int start_child(struct dialog *d, int fds[2], size_t nr, size_t *ret_named)
+{
+	uint64_t others_s = d->budget->others_left_ns / 1000000000 + 1;
+	const struct sandbox_limits limits = {
+		memory_max(),
+		ANSWER_MAX,
+		d->is_others && others_s < CPU_S ? (uint32_t)others_s : CPU_S,
+	};
+	int socket, err;
+
+	if (d->is_others && !d->budget->others_left_ns)
+		return -EDQUOT;
+	socket = sandbox_start(d->opts->sandbox, find_names, &limits);
+	if (socket < 0)
+		return -ECHILD;
+	d->answer = answer_file_new();
+	err = d->answer < 0 ? d->answer : serve_child(d, socket, fds, nr);
+	if (!err)
+		err = take_answer(d, ret_named);
+	if (d->answer >= 0)
+		close(d->answer);
 	close(socket);
+	return err;
+}
+
+static int try_child(struct dialog *d, size_t *ret_named)
+{
+	int fds[2], err;
+	size_t nr = open_files(d, fds);
+
+	err = start_child(d, fds, nr, ret_named);
+	while (nr)
+		close(fds[--nr]);
 	return err;
 }
 
@@ -229,9 +264,12 @@ static void fill_order(struct dialog *d, bool matters)
 }
 
 size_t confined_names_find(struct profile *p, const struct wanted_name *wants, size_t nr,
-			   bool matters, const struct symbolizer_opts *opts)
+			   bool matters, const struct symbolizer_opts *opts,
+			   struct names_budget *budget)
 {
-	struct dialog d = { .profile = p, .wants = wants, .nr = nr, .opts = opts };
+	struct dialog d = {
+		.profile = p, .wants = wants, .nr = nr, .opts = opts, .budget = budget
+	};
 	uint64_t *addresses = xcalloc(nr, sizeof(*addresses));
 	size_t named = 0;
 	int err;
@@ -244,10 +282,11 @@ size_t confined_names_find(struct profile *p, const struct wanted_name *wants, s
 		return 0;
 	fill_order(&d, matters);
 	err = try_child(&d, &named);
-	if (err == -ECHILD && !d.order.no_inlines && d.order.module.kind == MODULE_ELF) {
-		log_warning("'%s': the process that reads its debug information died; only its "
+	if ((err == -ECHILD || err == -ETIMEDOUT) && !d.order.no_inlines &&
+	    d.order.module.kind == MODULE_ELF && (!d.is_others || budget->others_left_ns)) {
+		log_warning("'%s': the process that reads its debug information %s; only its "
 			    "symbol tables are read",
-			    d.order.path);
+			    d.order.path, err == -ECHILD ? "died" : "took too long");
 		d.order.no_inlines = true;
 		err = try_child(&d, &named);
 	}
@@ -256,6 +295,12 @@ size_t confined_names_find(struct profile *p, const struct wanted_name *wants, s
 			    err == -ECHILD	? "died"
 			    : err == -ETIMEDOUT ? "took too long"
 						: "answered nonsense");
+	if (err == -EDQUOT && !budget->told) {
+		log_warning("no names of '%s' and further files of other users: the time for all "
+			    "of them is used up",
+			    d.order.path);
+		budget->told = true;
+	}
 	close(d.addresses);
 	return named;
 }

@@ -13,6 +13,7 @@
 #include "core/base/alloc.h"
 #include "symbolizer/confined_names.h"
 #include "symbolizer/module_names.h"
+#include "symbolizer/lookup/names_budget.h"
 #include "symbolizer/symbol_module.h"
 
 #define MATTERS_PART 100 /* a module with less than 1/100 of the addresses does not matter */
@@ -71,7 +72,7 @@ static bool recorded_here(const struct profile *p)
 
 /* Names `nr` frames of one module. Returns how many got a name. */
 static size_t name_module(struct profile *p, struct wanted_name *wants, size_t nr, bool matters,
-			  const struct symbolizer_opts *opts)
+			  const struct symbolizer_opts *opts, struct names_budget *budget)
 {
 	uint32_t id = wants[0].module;
 	enum module_kind kind = p->modules[id].kind;
@@ -79,7 +80,7 @@ static size_t name_module(struct profile *p, struct wanted_name *wants, size_t n
 	size_t named;
 
 	if (opts->sandbox && (kind == MODULE_ELF || kind == MODULE_JIT))
-		return confined_names_find(p, wants, nr, matters, opts);
+		return confined_names_find(p, wants, nr, matters, opts, budget);
 	if (symbol_module_init(&module, p, id, matters, opts))
 		return 0;
 	named = module_names_find(p, id, &module, wants, nr);
@@ -93,8 +94,11 @@ void symbolizer_run(struct profile *p, const struct symbolizer_opts *opts,
 	static const struct symbolizer_opts defaults;
 	bool here = !(opts && opts->elsewhere) && recorded_here(p);
 	struct wanted_name *wants;
+	struct names_budget budget;
 	size_t nr, end, named = 0;
 
+	opts = opts ? opts : &defaults;
+	names_budget_init(&budget, opts);
 	wants = collect(p, &nr);
 	for (size_t at = 0; at < nr; at = end) {
 		enum module_kind kind = p->modules[wants[at].module].kind;
@@ -103,7 +107,7 @@ void symbolizer_run(struct profile *p, const struct symbolizer_opts *opts,
 			end++;
 		if (kind == MODULE_ELF || here)
 			named += name_module(p, wants + at, end - at, end - at >= nr / MATTERS_PART,
-					     opts ? opts : &defaults);
+					     opts, &budget);
 	}
 	free(wants);
 	ret_stats->nr_frames = nr;

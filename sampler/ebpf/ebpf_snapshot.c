@@ -128,13 +128,20 @@ static struct snapshot_result unwind(struct ebpf_snapshots *s, const struct proc
 	};
 
 	memcpy(sample.regs.gpr, e->gpr, sizeof(sample.regs.gpr));
-	if (p)
+	if (p) {
 		sample.space = (uint64_t)p->pid << 32 | p->epoch;
+		sample.process = p->pid;
+	}
 	if (!s->unwinder)
 		s->unwinder = snapshot_unwinder_new(&ops, s);
 	s->process = p;
 	s->time_ns = e->sample.header.time_ns;
 	return snapshot_unwind(s->unwinder, &sample, frames, max);
+}
+
+uint64_t ebpf_snapshots_refused(const struct ebpf_snapshots *s)
+{
+	return s ? snapshot_unwinder_refused(s->unwinder) : 0;
 }
 
 /* ---- Python */

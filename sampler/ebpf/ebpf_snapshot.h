@@ -23,6 +23,8 @@ struct ebpf_snapshots *ebpf_snapshots_new(const struct ebpf_files *files,
 					  const struct ebpf_pythons *pythons);
 /* A struct ebpf_files.on_release: the file's index will belong to another. */
 void ebpf_snapshots_forget(void *snapshots, const struct mapped_file *file);
+/* Stacks whose callers were not guessed, see snapshot_unwinder_refused(). NULL is fine. */
+uint64_t ebpf_snapshots_refused(const struct ebpf_snapshots *s);
 void ebpf_snapshots_free(struct ebpf_snapshots *s); /* NULL is fine */
 
 /*

@@ -321,6 +321,7 @@ static void tell_limits(struct source *s, struct sink *sink)
 		  kernel_side_counter(&s->kernel, COUNTER_FORKS_DROPPED),
 		  "more processes than the kernel's table holds: further ones are not sampled");
 	limits_set_files(&s->limits, s->files.table);
+	limits_set_guesses(&s->limits, ebpf_snapshots_refused(s->snapshots));
 	limits_tell(&s->limits, sink);
 }
 

@@ -86,8 +86,10 @@ static struct snapshot_result unwind(struct source *s, const struct process *p, 
 	};
 
 	memcpy(sample.regs.gpr, e->gpr, sizeof(sample.regs.gpr));
-	if (p)
+	if (p) {
 		sample.space = (uint64_t)p->pid << 32 | p->epoch;
+		sample.process = p->pid;
+	}
 	if (!s->unwinder)
 		s->unwinder = snapshot_unwinder_new(&ops, s);
 	s->unwinding = p;

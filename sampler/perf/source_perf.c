@@ -351,6 +351,7 @@ static int source_drain(struct source *s, struct sink *sink, int timeout_ms)
 	perf_tidy(s);
 	perf_handle_records(s, now - SETTLE_NS);
 	limits_set_files(&s->limits, s->files);
+	limits_set_guesses(&s->limits, snapshot_unwinder_refused(s->unwinder));
 	limits_tell(&s->limits, sink);
 	s->out.sink = NULL;
 	return targets_live(s->targets) && members_live(s->members);
@@ -374,6 +375,7 @@ static void source_stop(struct source *s, struct sink *sink)
 	finish_waiting(s);
 	perf_handle_records(s, UINT64_MAX);
 	limits_set_files(&s->limits, s->files);
+	limits_set_guesses(&s->limits, snapshot_unwinder_refused(s->unwinder));
 	limits_tell(&s->limits, sink);
 	sample_sink_end(&s->out);
 	s->out.sink = NULL;

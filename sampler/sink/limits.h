@@ -28,6 +28,8 @@ void limit_hit(struct limits *limits, enum limit limit, const char *format, ...)
 void limit_set(struct limits *limits, enum limit limit, uint64_t nr, const char *text);
 /* Sets those that a file table counts. */
 void limits_set_files(struct limits *limits, struct file_table *files);
+/* Sets the stacks whose callers were not guessed (snapshot_unwind.h). */
+void limits_set_guesses(struct limits *limits, uint64_t nr_refused);
 uint64_t limits_total(const struct limits *limits);
 /* Tells the sink of the limits whose counts have changed since the last call. */
 void limits_tell(struct limits *limits, struct sink *sink);

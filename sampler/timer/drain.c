@@ -11,6 +11,7 @@
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
 #include "core/profile/walk_marker.h"
+#include "sampler/sink/limits.h"
 #include "sampler/sink/sample_sink.h"
 #include "sampler/sink/stack_ids.h"
 #include "sampler/sink/time_order.h"
@@ -143,6 +144,7 @@ static struct snapshot_result unwind(struct timer_drain *d, const struct timer_p
 						 .find_runtime_rule = find_runtime_rule };
 	struct agent_snapshot snapshot;
 	struct snapshot_sample sample;
+	struct snapshot_result result;
 
 	memcpy(&snapshot, q->words, sizeof(snapshot));
 	sample = (struct snapshot_sample){
@@ -158,6 +160,7 @@ static struct snapshot_result unwind(struct timer_drain *d, const struct timer_p
 		.stack_size = snapshot.stack_size,
 		.guess = !q->sample.nr_frames, /* Python frames go between known ones only */
 		.space = (uint64_t)p->maps.pid << 32 | p->maps.epoch,
+		.process = p->maps.pid,
 	};
 	memcpy(sample.regs.gpr, snapshot.gpr, sizeof(sample.regs.gpr));
 	if (!d->unwinder)
@@ -165,7 +168,9 @@ static struct snapshot_result unwind(struct timer_drain *d, const struct timer_p
 	d->unwinding = &p->maps;
 	d->unwinding_ns = q->sample.time_ns;
 	d->stats->nr_snapshots++;
-	return snapshot_unwind(d->unwinder, &sample, frames, max);
+	result = snapshot_unwind(d->unwinder, &sample, frames, max);
+	limits_set_guesses(d->processes->limits, snapshot_unwinder_refused(d->unwinder));
+	return result;
 }
 
 /* ---- stacks */

@@ -3,6 +3,10 @@
  * call code without a rule before the place where the walk ended, the nearest first; then those
  * whose target is not known or has rules in part. A guess may lead to another function without a
  * rule, from which the search goes on; the number of walks is limited for all of them together.
+ *
+ * The stack and the code are the target's, which can make every word a plausible return address and
+ * every walk as long as the stack. So the work is counted in steps, whatever it consists of, and
+ * the search ends when they are used up.
  */
 #include "sampler/walk/guess_caller.h"
 
@@ -17,6 +21,12 @@
 #define MAX_CANDIDATES 64
 #define MAX_WALKS 32
 #define MAX_FRAMES 1024
+/*
+ * For one stack: words looked at and rules looked up. A word is looked up in the map table and in
+ * its file, so it costs a few times what a rule costs; a first look into a file costs far more.
+ */
+#define MAX_STEPS 6000u
+#define STEPS_OF_FILE 500u
 #define MAX_BREAKS 4		 /* functions without a rule in one stack */
 #define FUNCTION_MAX (64u << 10) /* bytes from the start of a function to the place in it */
 
@@ -26,7 +36,8 @@ struct guess {
 	void *context;
 	uint64_t *frames, *sps;
 	size_t max;
-	unsigned int nr_walks, nr_words;
+	unsigned int nr_walks, nr_words, nr_steps;
+	size_t nr_files;  /* that are open */
 	uint8_t last_cfa; /* enum walk_cfa of the last step */
 };
 
@@ -35,6 +46,16 @@ struct candidate {
 	uint64_t word, at;
 	uint64_t distance; /* from what it calls to the place without a rule; UINT64_MAX: unknown */
 };
+
+/* Counts a step, and the files that the one before opened. false: the search must end. */
+static bool step(struct guess *g)
+{
+	size_t nr_files = libunwind_modules_nr(g->modules);
+
+	g->nr_steps += 1 + STEPS_OF_FILE * (unsigned int)(nr_files - g->nr_files);
+	g->nr_files = nr_files;
+	return g->nr_steps <= MAX_STEPS;
+}
 
 static bool read_word(void *context, uint64_t address, uint64_t *ret)
 {
@@ -47,7 +68,7 @@ static bool find_rule(void *context, uint64_t address, struct walk_rule *ret)
 {
 	struct guess *g = context;
 
-	if (!g->ops->find_rule(g->context, address, ret))
+	if (!step(g) || !g->ops->find_rule(g->context, address, ret))
 		return false;
 	g->last_cfa = ret->cfa;
 	return true;
@@ -70,15 +91,16 @@ static bool read_code(const struct guess *g, const struct snapshot_place *place,
 }
 
 /* Is there no rule at an address? */
-static bool lacks_rule(const struct guess *g, uint64_t address)
+static bool lacks_rule(struct guess *g, uint64_t address)
 {
 	struct walk_rule rule;
 
-	return g->ops->find_rule(g->context, address, &rule) && rule.cfa == WALK_CFA_NONE;
+	return step(g) && g->ops->find_rule(g->context, address, &rule) &&
+	       rule.cfa == WALK_CFA_NONE;
 }
 
 /* May the word be a return address into the caller of the code at pc? */
-static bool judge(const struct guess *g, struct candidate *c, uint64_t pc)
+static bool judge(struct guess *g, struct candidate *c, uint64_t pc)
 {
 	struct snapshot_place place, here;
 	uint8_t code[CALL_BEFORE_BYTES];
@@ -121,7 +143,7 @@ static bool walk_from(struct guess *g, uint64_t word, uint64_t at, uint64_t fp, 
 	size_t before = *nr;
 	enum walk_status status;
 
-	if (g->nr_walks++ >= MAX_WALKS)
+	if (g->nr_walks++ >= MAX_WALKS || !step(g))
 		return false;
 	g->frames[*nr] = user_walk_frame(&regs);
 	g->sps[(*nr)++] = regs.sp;
@@ -157,7 +179,7 @@ static bool search(struct guess *g, const struct walk_regs *broken, size_t *nr, 
 	for (uint64_t i = 0; i < MAX_WORDS && nr_found < MAX_CANDIDATES; i++) {
 		struct candidate c = { .at = start + 8 * i };
 
-		if (g->nr_words++ >= MAX_ALL_WORDS || !read_word(g, c.at, &c.word))
+		if (g->nr_words++ >= MAX_ALL_WORDS || !step(g) || !read_word(g, c.at, &c.word))
 			break;
 		if (judge(g, &c, pc))
 			found[nr_found++] = c;
@@ -171,16 +193,20 @@ static bool search(struct guess *g, const struct walk_regs *broken, size_t *nr, 
 
 bool guess_caller(struct libunwind_modules *modules, const struct user_walk_ops *ops, void *context,
 		  const struct walk_regs *broken, uint64_t *frames, uint64_t *sps, size_t max,
-		  size_t *nr)
+		  size_t *nr, unsigned int *ret_steps)
 {
+	bool found;
 	struct guess guess = {
 		.modules = modules,
 		.ops = ops,
 		.context = context,
 		.frames = frames,
 		.sps = sps,
+		.nr_files = libunwind_modules_nr(modules),
 		.max = *nr + MAX_FRAMES < max ? *nr + MAX_FRAMES : max,
 	};
 
-	return search(&guess, broken, nr, 1);
+	found = search(&guess, broken, nr, 1);
+	*ret_steps = guess.nr_steps;
+	return found;
 }

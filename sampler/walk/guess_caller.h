@@ -20,10 +20,10 @@ struct libunwind_modules;
 /*
  * `broken` is the frame whose caller is not known. Appends the frames from the caller to the root
  * to frames[*nr] and sps[*nr], at most until *nr is `max`. false: nothing was found, and nothing
- * appended.
+ * appended. *ret_steps is the work it took, which has a limit: words of the stack and lookups.
  */
 bool guess_caller(struct libunwind_modules *modules, const struct user_walk_ops *ops, void *context,
 		  const struct walk_regs *broken, uint64_t *frames, uint64_t *sps, size_t max,
-		  size_t *nr);
+		  size_t *nr, unsigned int *ret_steps);
 
 #endif

@@ -122,6 +122,11 @@ static struct libunwind_module *find_module(struct libunwind_modules *modules, u
 	return module;
 }
 
+size_t libunwind_modules_nr(const struct libunwind_modules *modules)
+{
+	return HASH_COUNT(modules->by_key);
+}
+
 bool libunwind_modules_find(struct libunwind_modules *modules, uint64_t address,
 			    struct snapshot_place *ret)
 {

@@ -24,6 +24,8 @@ struct snapshot_place {
 
 struct libunwind_modules *libunwind_modules_new(const struct snapshot_ops *ops, void *context);
 void libunwind_modules_free(struct libunwind_modules *modules);
+/* How many modules were looked into. */
+size_t libunwind_modules_nr(const struct libunwind_modules *modules);
 /* Frees what is known of a module. */
 void libunwind_modules_forget(struct libunwind_modules *modules, uint64_t key);
 

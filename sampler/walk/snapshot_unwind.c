@@ -10,6 +10,7 @@
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
 #include "core/portable/frames.h"
+#include "sampler/walk/guess_budget.h"
 #include "sampler/walk/guess_caller.h"
 #include "sampler/walk/libunwind_modules.h"
 #include "sampler/walk/libunwind_walk.h"
@@ -29,6 +30,7 @@ struct snapshot_unwinder {
 	struct libunwind_modules *modules;
 	struct libunwind_walk *libunwind;
 	uint64_t limit_ns;
+	struct guess_budget budget;
 	/* of the current sample */
 	const struct snapshot_sample *sample;
 	struct snapshot_place place; /* of the last address; end 0 = none */
@@ -69,6 +71,11 @@ void snapshot_unwinder_forget(struct snapshot_unwinder *u, uint64_t module)
 void snapshot_unwinder_limit(struct snapshot_unwinder *u, uint64_t ns)
 {
 	u->limit_ns = ns;
+}
+
+uint64_t snapshot_unwinder_refused(const struct snapshot_unwinder *u)
+{
+	return u ? u->budget.nr_refused : 0;
 }
 
 static bool read_stack(void *context, uint64_t address, uint64_t *ret)
@@ -161,9 +168,15 @@ static size_t guess(struct snapshot_unwinder *u, const struct user_walk_ops *ops
 		    const struct walk_regs *end, enum walk_status status, size_t max, size_t *nr)
 {
 	struct walk_regs regs = *end;
+	uint32_t process = u->sample->process;
+	uint64_t now_ns = process ? monotonic_ns() : 0;
 	size_t nr_known = *nr, nr_all;
+	unsigned int nr_steps;
+	bool found;
 
 	if (status != WALK_NO_RULE && status != WALK_BAD_STACK && status != WALK_NEED_DWARF)
+		return 0;
+	if (process && !guess_budget_allows(&u->budget, process, now_ns))
 		return 0;
 	if (!u->mapped && nr_known > 1) {
 		uint64_t frame = u->frames[--nr_known - 1];
@@ -174,7 +187,10 @@ static size_t guess(struct snapshot_unwinder *u, const struct user_walk_ops *ops
 	}
 	nr_all = nr_known;
 	u->place = (struct snapshot_place){ 0 };
-	if (!guess_caller(u->modules, ops, u, &regs, u->frames, u->sps, max, &nr_all))
+	found = guess_caller(u->modules, ops, u, &regs, u->frames, u->sps, max, &nr_all, &nr_steps);
+	if (process)
+		guess_budget_use(&u->budget, process, now_ns, nr_steps);
+	if (!found)
 		return 0;
 	*nr = nr_known;
 	return nr_all - nr_known;

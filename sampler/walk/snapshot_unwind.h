@@ -53,7 +53,9 @@ struct snapshot_sample {
 	size_t stack_size;
 	/* Equal values: an address means the same. Changes with process, exec, mmap over code. */
 	uint64_t space;
-	bool guess; /* where no rule leads on, callers are guessed: see guess_caller.h */
+	uint32_t
+		process; /* which guesses are charged to; 0: they have no budget beyond a stack's */
+	bool guess;	 /* where no rule leads on, callers are guessed: see guess_caller.h */
 };
 
 struct snapshot_result {
@@ -74,6 +76,9 @@ void snapshot_unwinder_free(struct snapshot_unwinder *unwinder); /* NULL is fine
 void snapshot_unwinder_forget(struct snapshot_unwinder *unwinder, uint64_t module);
 /* How long libunwind may take for a stack; 100 ms if this is not called. */
 void snapshot_unwinder_limit(struct snapshot_unwinder *unwinder, uint64_t ns);
+
+/* Stacks whose callers were not guessed, because their process had used up its budget. */
+uint64_t snapshot_unwinder_refused(const struct snapshot_unwinder *unwinder); /* NULL is fine */
 
 /*
  * Fills frames[] with the pcs, leaf first; FRAME_EXACT (core/portable/frames.h) marks those that

@@ -4,9 +4,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/rights/debug_paths.h"
+#include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/rights/safe_open.h"
 #include "core/sandbox/message.h"
@@ -14,7 +16,10 @@
 
 #define FILES_MAX 65536u /* of one module; a large program has some thousand .dwo files */
 #define LINES_MAX 20u	 /* for the user, about one module */
-#define WAIT_MS (600 * 1000)
+/* What a child may take: ten seconds, and one more for each 4 MB, which is far from fast. */
+#define FILE_MS 10000u
+#define BYTES_PER_MS 4096u
+#define FILE_MS_MAX 1200000u
 #define REQUESTS_AT_ONCE 32
 #define HEAD_SIZE offsetof(struct file_request, text)
 
@@ -127,13 +132,33 @@ static int open_requested(struct file_server *s, const struct file_request *r, s
 	return only_trusted(s, r->text, fd);
 }
 
+void file_server_count(struct file_server *s, int fd)
+{
+	struct stat st;
+	bool is_new;
+
+	/* st_size of a file with holes says nothing about its bytes */
+	if (fstat(fd, &st))
+		return;
+	number_map_at(&s->counted, st.st_ino * 0x9e3779b97f4a7c15ull ^ st.st_dev, &is_new);
+	if (is_new)
+		s->bytes += (uint64_t)st.st_blocks * 512;
+}
+
+void file_server_fini(struct file_server *s)
+{
+	number_map_fini(&s->counted);
+}
+
 static int serve_file(struct file_server *s, int socket, const struct file_request *r, size_t size)
 {
 	int fd = open_requested(s, r, size), answer = fd < 0 ? fd : 0, err;
 
 	err = message_send(socket, &answer, sizeof(answer), &fd, fd >= 0);
-	if (fd >= 0)
+	if (fd >= 0) {
+		file_server_count(s, fd);
 		close(fd);
+	}
 	return err == -EPIPE ? -ECHILD : err;
 }
 
@@ -179,11 +204,24 @@ int file_server_go_on(struct file_server *s, int socket)
 	return -EAGAIN;
 }
 
+/* How much longer the child may take. */
+static uint64_t left_ns(const struct file_server *s)
+{
+	uint64_t ms = (s->opts->file_ms ? s->opts->file_ms : FILE_MS) + s->bytes / BYTES_PER_MS;
+	uint64_t ns = (ms < FILE_MS_MAX ? ms : FILE_MS_MAX) * 1000000;
+
+	if (s->max_ns && s->max_ns < ns)
+		ns = s->max_ns;
+	return ns > s->waited_ns ? ns - s->waited_ns : 0;
+}
+
 int file_server_run(struct file_server *s, int socket)
 {
 	for (;;) {
-		int err = message_wait(socket, -1, WAIT_MS);
+		uint64_t left = left_ns(s), start = monotonic_ns();
+		int err = left ? message_wait(socket, -1, (int)(left / 1000000) + 1) : -ETIMEDOUT;
 
+		s->waited_ns += monotonic_ns() - start; /* and not the time of the answers */
 		err = err ? err : serve(s, socket);
 		if (err != -EAGAIN)
 			return err;

@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/base/number_map.h"
 #include "core/rights/debug_trust.h"
 #include "symbolizer/lookup/symbol_source.h"
 
@@ -52,10 +53,22 @@ struct file_server {
 	int root, own_root;	  /* directories, or -1 */
 	struct debug_trust trust; /* in files of `root` */
 	uint32_t nr_opened, nr_logged, nr_untrusted;
+	/*
+	 * How long file_server_run() has waited for the child, and how long it may at most; 0: that
+	 * depends on the bytes of its files alone.
+	 */
+	uint64_t waited_ns, max_ns;
+	uint64_t bytes;		   /* that the disk holds of the files it was given */
+	struct number_map counted; /* those files, by a hash of device and inode */
 };
 
+/* Counts the bytes of a file that the child was given. */
+void file_server_count(struct file_server *server, int fd);
+void file_server_fini(struct file_server *server);
+
 /*
- * Answers requests until the child has finished. 0; -ECHILD: it died; -ETIMEDOUT; -EBADMSG: it sent
+ * Answers requests until the child has finished. 0; -ECHILD: it died; -ETIMEDOUT: it took longer
+ * than it may; -EBADMSG: it sent
  * nonsense.
  */
 int file_server_run(struct file_server *server, int socket);

@@ -46,6 +46,11 @@ struct symbolizer_opts {
 	struct debuginfod *debuginfod;
 	/* Where files of targets are parsed; NULL: in this process. */
 	const struct sandbox *sandbox;
+	/*
+	 * How long such a child may take, in ms, beside what the bytes of its files allow, and how
+	 * long all those together that read files of other users. 0: see names_budget.h.
+	 */
+	uint32_t file_ms, others_ms;
 };
 
 #endif

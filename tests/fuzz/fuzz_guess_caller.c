@@ -141,6 +141,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	static const struct user_walk_ops ops = { read_stack, find_rule };
 	uint64_t frames[FRAMES_MAX] = { 0 }, sps[FRAMES_MAX] = { 0 };
 	struct walk_regs broken = { 0 };
+	unsigned int nr_steps;
 	size_t nr, before, max;
 
 	if (size < sizeof(struct header))
@@ -154,7 +155,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	max = before + process.h.max % (FRAMES_MAX - before + 1);
 	for (size_t i = max; i < FRAMES_MAX; i++)
 		frames[i] = sps[i] = 0x5a5a5a5a;
-	if (guess_caller(process.modules, &ops, NULL, &broken, frames, sps, max, &nr)) {
+	if (guess_caller(process.modules, &ops, NULL, &broken, frames, sps, max, &nr, &nr_steps)) {
 		if (nr <= before || nr > max)
 			abort();
 		check(frames, sps, before, nr);

@@ -121,6 +121,7 @@ static void take_requests(const uint8_t *data, size_t size)
 	}
 	shutdown(sockets[1], SHUT_WR);
 	file_server_run(&server, sockets[0]);
+	file_server_fini(&server);
 	close(sockets[0]);
 	close(sockets[1]);
 }

@@ -8,6 +8,8 @@
  *				addresses
  *	stack_maze MS copies	as far, but after 150 frames comes one that only DWARF describes, so
  *				that the stack must be copied too
+ *	stack_maze MS callers	no rule leads to a caller, and each word above may be one and has a
+ *				rule that takes the next word for its caller
  *
  * The frames are made with unwind rules that a program may have, so each step succeeds.
  */
@@ -37,7 +39,7 @@
 void spin_with_fp(uint64_t fp, uint64_t sp, uint64_t rounds);
 void spin_on_stack(uint64_t fp, uint64_t sp, uint64_t rounds);
 extern const char page_of_code[], in_spin_with_fp[], in_spin_on_stack[], from_signal[],
-	needs_dwarf[];
+	needs_dwarf[], after_call[];
 
 __asm__(".text\n"
 	".balign 4096\n"
@@ -102,6 +104,14 @@ __asm__(".text\n"
 	".cfi_escape 0x0f, 0x04, 0x77, 0x08, 0x06, 0x06\n"
 	"	nop\n"
 	"needs_dwarf:\n"
+	"	nop\n"
+	"	ret\n"
+	".cfi_endproc\n"
+
+	".balign 64\n"
+	".cfi_startproc\n"
+	"	call *%rax\n"
+	"after_call:\n"
 	"	nop\n"
 	"	ret\n"
 	".cfi_endproc\n");
@@ -220,6 +230,13 @@ static void build_copies(void)
 	word(FRAMES_BEFORE_DWARF, FRAME)[1] = copy_of(needs_dwarf, 0);
 }
 
+static void build_callers(void)
+{
+	for (unsigned int i = 0; i < 16 * PAGE / 8; i++)
+		((uint64_t *)(void *)stack)[i] = copy_of(after_call, i);
+	word(0, FRAME)[1] = 1; /* no code */
+}
+
 static uint64_t now_ms(void)
 {
 	struct timespec t;
@@ -235,7 +252,7 @@ int main(int argc, char **argv)
 	uint64_t end = now_ms() + (argc > 1 ? strtoull(argv[1], NULL, 10) : 1000);
 	const char *how = argc > 2 ? argv[2] : "far";
 
-	map_stack(strcmp(how, "copies") != 0);
+	map_stack(strcmp(how, "copies") != 0 && strcmp(how, "callers") != 0);
 	map_copies();
 	if (!strcmp(how, "far"))
 		build_far();
@@ -245,6 +262,8 @@ int main(int argc, char **argv)
 		build_signals();
 	else if (!strcmp(how, "copies"))
 		build_copies();
+	else if (!strcmp(how, "callers"))
+		build_callers();
 	else
 		return 2;
 	while (now_ms() < end) {

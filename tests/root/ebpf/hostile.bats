@@ -65,3 +65,12 @@ says_why() {
 	is_sampled_briefly python_stall endless
 	[ "$(samples '\\[incomplete: ')" -gt 20 ]
 }
+
+# bats test_tags=full
+@test "a process whose stacks are all guesses uses up its own budget for them, and the recording says so" {
+	work stack_maze 60000 callers
+	"$SPROF" record -o "$data" --source perf -F 4999 -d 3s -p "${pids[-1]}" 2>"$folded.log"
+	cat "$folded.log"
+	grep -q 'guesses of callers for one process took too long' "$folded.log"
+	[ "$("$SPROF" info --json "$data" | jq '.samples > 100 and .limits > 100')" = true ]
+}

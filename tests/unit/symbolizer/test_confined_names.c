@@ -9,6 +9,7 @@
 #include <signal.h>
 
 #include "core/base/buffer.h"
+#include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/rights/safe_open.h"
 #include "core/sandbox/message.h"
@@ -189,22 +190,29 @@ static int kill_children(pid_t parent, int signal, pid_t *ret_one)
 	return nr;
 }
 
-/* The child waits for its order when the recorder opens the file for it. */
+/* The child waits for its order when the recorder opens the root of its file. */
 struct killer {
 	int nr_left;
 };
 
-static int open_and_kill(void *context, uint32_t module)
+static int open_root_and_kill(void *context, uint32_t module, size_t *ret_prefix)
 {
 	struct killer *k = context;
 	pid_t starter = 0, child;
 
 	(void)module;
+	*ret_prefix = 0;
 	assert_int_equal(kill_children(getpid(), 0, &starter), 1);
 	usleep(100000); /* until the child is there, and none that has finished */
 	if (k->nr_left-- > 0)
 		while (!kill_children(starter, SIGKILL, &child))
 			usleep(1000);
+	return safe_open_root_of(0);
+}
+
+static int open_self(void *context, uint32_t module)
+{
+	(void)context, (void)module;
 	return open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 }
 
@@ -217,7 +225,8 @@ static void a_child_that_dies_costs_lines_or_names_only(void **state)
 	for (int nr_killed = 0; nr_killed < 3; nr_killed++) {
 		struct killer killer = { nr_killed };
 		const struct symbolizer_opts opts = { .sandbox = sandbox,
-						      .open_module = open_and_kill,
+						      .open_module = open_self,
+						      .open_root = open_root_and_kill,
 						      .context = &killer };
 		struct profile *p = profile_of("/proc/self/exe");
 		size_t nr_lines = 0;
@@ -234,6 +243,80 @@ static void a_child_that_dies_costs_lines_or_names_only(void **state)
 		profile_free(p);
 	}
 	log_set_level(LOG_NORMAL);
+}
+
+/* ---- children that never finish */
+
+/* The file that a child reads, and its owner. The child stops before it has its order. */
+struct endless {
+	const char *path;
+	int nr_children;
+};
+
+static int open_and_stop(void *context, uint32_t module)
+{
+	struct endless *e = context;
+	pid_t starter = 0;
+
+	(void)module;
+	assert_int_equal(kill_children(getpid(), SIGSTOP, &starter), 1); /* it starts nothing */
+	e->nr_children++;
+	return open(e->path, O_RDONLY | O_CLOEXEC);
+}
+
+static uint64_t ms_for_names(struct endless *e, uint32_t file_ms, uint32_t others_ms, int nr)
+{
+	const struct symbolizer_opts opts = { .sandbox = sandbox,
+					      .open_module = open_and_stop,
+					      .context = e,
+					      .file_ms = file_ms,
+					      .others_ms = others_ms };
+	struct profile *p = profile_new();
+	struct symbolizer_stats stats;
+	pid_t starter = 0;
+	uint64_t start;
+
+	for (int i = 0; i < nr; i++) {
+		struct profile_module m = { .kind = MODULE_ELF, .ino = (uint64_t)i + 1 };
+
+		m.path = profile_cstring(p, e->path);
+		profile_frame(p, profile_module(p, &m), 0x1000);
+	}
+	start = monotonic_ns();
+	symbolizer_run(p, &opts, &stats);
+	start = monotonic_ns() - start;
+	kill_children(getpid(), SIGCONT, &starter);
+	assert_int_equal(stats.nr_unnamed, nr);
+	profile_free(p);
+	return start / 1000000;
+}
+
+static void a_child_that_does_not_finish_is_not_awaited(void **state)
+{
+	char *path = xasprintf("%s/small", (const char *)*state);
+	struct endless e = { .path = path };
+
+	shell("cp /bin/true '%s' && truncate -s 1T '%s'", path, path); /* with a hole */
+	log_set_level(LOG_QUIET);
+	assert_in_range(ms_for_names(&e, 200, 0, 1), 200, 20000);
+	log_set_level(LOG_NORMAL);
+	free(path);
+}
+
+static void files_of_other_users_have_one_time_for_all(void **state)
+{
+	char *path = xasprintf("%s/others", (const char *)*state);
+	struct endless e = { .path = path };
+
+	if (getuid()) {
+		free(path);
+		skip();
+	}
+	shell("cp /bin/true '%s' && chown 12345 '%s'", path, path);
+	log_set_level(LOG_QUIET);
+	assert_in_range(ms_for_names(&e, 100, 500, 100), 500, 6000); /* 20 s if each had its own */
+	log_set_level(LOG_NORMAL);
+	free(path);
 }
 
 /* ---- what a child that was taken over may ask for */
@@ -290,6 +373,7 @@ static void only_elf_files_in_their_places_are_opened(void **state)
 	assert_int_equal(answer_to(&server, 0, "x"), -EBADMSG);
 	server.nr_opened = 1u << 16;
 	assert_int_equal(answer_to(&server, REQUEST_FILE, "/bin/bash"), -EMFILE);
+	file_server_fini(&server);
 	close(server.root);
 	close(server.own_root);
 }
@@ -341,6 +425,10 @@ int main(void)
 						fixture_setup, fixture_teardown),
 		cmocka_unit_test(runtime_code_is_named_by_a_map_that_is_handed_over),
 		cmocka_unit_test(a_child_that_dies_costs_lines_or_names_only),
+		cmocka_unit_test_setup_teardown(a_child_that_does_not_finish_is_not_awaited,
+						fixture_setup, fixture_teardown),
+		cmocka_unit_test_setup_teardown(files_of_other_users_have_one_time_for_all,
+						fixture_setup, fixture_teardown),
 		cmocka_unit_test(only_elf_files_in_their_places_are_opened),
 		cmocka_unit_test(damaged_answers_are_refused),
 	};

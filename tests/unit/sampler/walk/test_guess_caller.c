@@ -13,17 +13,27 @@
 
 #define STACK 0x7ffc00000000ull
 #define CODE (0x555555550000ull + MAKER_TEXT)
-#define NR_WORDS 1024
+#define NR_WORDS 2048 /* 16 KiB, as the perf source copies */
+#define NR_SAMPLES 2000
+#define STEPS_MAX 7000u /* of one stack */
 
 /* The functions, 0x100 bytes each, by their rules. */
-enum { CALLER = 0x100, NO_RULE = 0x200, ROOT = 0x300, OTHER_NO_RULE = 0x400, BY_FP = 0x500 };
+enum {
+	CALLER = 0x100,
+	NO_RULE = 0x200,
+	ROOT = 0x300,
+	OTHER_NO_RULE = 0x400,
+	BY_FP = 0x500,
+	TINY = 0x600
+};
 
 struct program {
 	struct cfi_maker maker;
 	size_t size;
 	uint64_t stack[NR_WORDS];
 	struct snapshot_sample sample;
-	uint64_t frames[64];
+	uint64_t frames[NR_WORDS];
+	size_t nr_lookups;
 };
 
 static bool find_mapping(void *context, uint64_t address, struct snapshot_mapping *ret)
@@ -58,11 +68,15 @@ static bool find_rule(void *context, uint64_t module, uint64_t vaddr, struct wal
 				 .cfa_off = 16,
 				 .fp = WALK_FP_CFA,
 				 .fp_off = -16 },
+		[TINY >> 8] = { .cfa = WALK_CFA_SP, .cfa_off = 8 },
 	};
 	uint64_t offset = vaddr - MAKER_TEXT;
+	struct program *p = context;
 
-	(void)context, (void)module;
-	*ret = offset >> 8 < 6 ? rules[offset >> 8] : (struct walk_rule){ 0 };
+	(void)module;
+	p->nr_lookups++;
+	*ret = offset >> 8 < sizeof(rules) / sizeof(*rules) ? rules[offset >> 8]
+							    : (struct walk_rule){ 0 };
 	return true;
 }
 
@@ -120,7 +134,7 @@ static struct snapshot_result unwind(struct program *p)
 	struct snapshot_result result;
 
 	p->size = maker_finish(&p->maker);
-	result = snapshot_unwind(u, &p->sample, p->frames, 64);
+	result = snapshot_unwind(u, &p->sample, p->frames, NR_WORDS);
 	assert_int_equal(result.marker, MARKER_NO_RULE);
 	snapshot_unwinder_free(u);
 	return result;
@@ -218,6 +232,65 @@ static void the_search_has_an_end(void **state)
 	expect_frames(p, NULL, 0);
 }
 
+/*
+ * Every word is a return address that may be the caller's, and every walk from one takes all the
+ * others for frames.
+ */
+static struct snapshot_unwinder *hostile(struct program *p)
+{
+	static const struct snapshot_ops ops = {
+		.find_mapping = find_mapping,
+		.open_module = open_module,
+		.find_rule = find_rule,
+	};
+	uint64_t frame = call(p, TINY + 0x10, NO_RULE);
+
+	for (int i = 0; i < NR_WORDS; i++)
+		p->stack[i] = frame;
+	p->size = maker_finish(&p->maker);
+	return snapshot_unwinder_new(&ops, p);
+}
+
+static void a_stack_full_of_callers_takes_few_steps(void **state)
+{
+	struct program *p = *state;
+	struct snapshot_unwinder *u = hostile(p);
+	struct snapshot_result result = snapshot_unwind(u, &p->sample, p->frames, NR_WORDS);
+
+	assert_int_equal(result.nr_guessed, 0);
+	assert_in_range(p->nr_lookups, 100, STEPS_MAX);
+	snapshot_unwinder_free(u);
+}
+
+static size_t lookups_of_samples(struct program *p, struct snapshot_unwinder *u, int nr)
+{
+	size_t before = p->nr_lookups;
+
+	for (int i = 0; i < nr; i++)
+		snapshot_unwind(u, &p->sample, p->frames, NR_WORDS);
+	return p->nr_lookups - before;
+}
+
+static void a_process_with_such_stacks_uses_up_its_own_budget(void **state)
+{
+	struct program *p = *state;
+	struct snapshot_unwinder *u = hostile(p);
+	uint64_t refused;
+
+	p->sample.process = 1000;
+	lookups_of_samples(p, u, NR_SAMPLES);
+	refused = snapshot_unwinder_refused(u);
+	assert_in_range(refused, NR_SAMPLES / 2, NR_SAMPLES - 1);
+	p->sample.process = 1001;
+	assert_in_range(lookups_of_samples(p, u, 1), 100, STEPS_MAX);
+	assert_int_equal(snapshot_unwinder_refused(u), refused);
+	/* files of other profilers are read without a budget, so that each reading is the same */
+	p->sample.process = 0;
+	lookups_of_samples(p, u, 200);
+	assert_int_equal(snapshot_unwinder_refused(u), refused);
+	snapshot_unwinder_free(u);
+}
+
 static void calls_are_told_by_their_bytes(void **state)
 {
 	static const struct {
@@ -258,6 +331,8 @@ int main(void)
 		TEST(a_pushed_frame_pointer_is_found),
 		TEST(two_functions_may_lack_rules),
 		TEST(the_search_has_an_end),
+		TEST(a_stack_full_of_callers_takes_few_steps),
+		TEST(a_process_with_such_stacks_uses_up_its_own_budget),
 		cmocka_unit_test(calls_are_told_by_their_bytes),
 	};
 

@@ -1,0 +1,25 @@
+/*
+ * How much work the recorder does for guesses in the stacks of one process (guess_caller.h). A
+ * process that makes every sample as expensive as it can uses up its own budget, and then its
+ * callers are not guessed until time has filled the budget again. The table has a fixed size;
+ * processes that share an entry share its budget.
+ */
+#ifndef SPROF_GUESS_BUDGET_H
+#define SPROF_GUESS_BUDGET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define GUESS_BUDGETS 256u
+
+struct guess_budget {
+	uint64_t used_ns[GUESS_BUDGETS]; /* when what was used so far is filled again */
+	uint64_t nr_refused;
+};
+
+/* May the process have callers guessed now? A refusal is counted. */
+bool guess_budget_allows(struct guess_budget *budget, uint32_t process, uint64_t now_ns);
+void guess_budget_use(struct guess_budget *budget, uint32_t process, uint64_t now_ns,
+		      unsigned int steps);
+
+#endif
