@@ -8,7 +8,7 @@ bench_handler() {
 	local name value
 	"$CC" -O2 -fomit-frame-pointer -Wall -Wextra -D_GNU_SOURCE -I. -o "$tools/handler" tests/bench/handler.c -lunwind
 	for _ in $(seq "$ROUNDS"); do
-		"$SPROF" record -q -o "$work/data" --source timer -F 100 -- "$tools/handler" "${QUICK:+20}${QUICK:-200}" 2>/dev/null
+		"$SPROF" record -q -o "$work/data" --source timer -F 100 -- "$tools/handler" $((QUICK ? 20 : 200)) 2>/dev/null
 	done >"$work/handler"
 	while read -r name value; do note "handler_$name" "$value"; done <"$work/handler"
 	title "In the signal handler, 33 frames and 3 of the signal and the system call (p50)"

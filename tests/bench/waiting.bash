@@ -100,7 +100,7 @@ bench_redis() {
 	server=$!
 	background=$server
 	sleep 1
-	redis_rate() { redis-benchmark -p 7379 -t get -n ${QUICK:+50000}${QUICK:-200000} -c 20 --csv | awk -F'"' '$2 == "GET" { print $4 }'; }
+	redis_rate() { redis-benchmark -p 7379 -t get -n $((QUICK ? 50000 : 200000)) -c 20 --csv | awk -F'"' '$2 == "GET" { print $4 }'; }
 	requests redis $server redis_rate
 	end $server
 	background=
@@ -120,7 +120,7 @@ bench_postgres() {
 	sleep 3
 	runuser -u postgres -- pgbench -q -h "$work/pg" -p 7432 -i postgres >/dev/null 2>&1
 	postgres_rate() {
-		runuser -u postgres -- pgbench -h "$work/pg" -p 7432 -S -c 8 -T ${QUICK:+2}${QUICK:-5} postgres 2>/dev/null | awk '/^tps/ { print $3 }'
+		runuser -u postgres -- pgbench -h "$work/pg" -p 7432 -S -c 8 -T $((QUICK ? 2 : 5)) postgres 2>/dev/null | awk '/^tps/ { print $3 }'
 	}
 	requests postgres "$(head -1 "$work/pg/postmaster.pid")" postgres_rate
 	end "$(head -1 "$work/pg/postmaster.pid")" $server
