@@ -68,10 +68,11 @@ static size_t columns_of(const struct shown *c, bool marked)
 	return columns;
 }
 
-/* The columns of the widest cell and the heading; 0 if all cells are empty. */
+/* The columns of the widest cell and the heading; 0 if no cell of a text has content. */
 static size_t width_of(const struct grid *g, size_t column, size_t nr_rows, bool marked)
 {
-	bool padded = g->columns[column].left && !marked && !g->max_width, empty = nr_rows > 0;
+	bool padded = g->columns[column].left && !marked && !g->max_width,
+	     empty = nr_rows && !marked;
 	size_t width = 0;
 
 	for (size_t i = 0; i <= nr_rows; i++) {
