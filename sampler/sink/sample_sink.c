@@ -201,7 +201,8 @@ static void add_user_frame(struct writer *s, uint64_t word)
 		/* The marker already says that the walk ended at an unknown address. */
 		if (s->nr == 1 && s->w->marker == MARKER_UNKNOWN)
 			return;
-		frame = marker_frame(s->out, FRAME_IS_PYTHON(word) ? MARKER_PYTHON : MARKER_UNKNOWN);
+		frame = marker_frame(s->out,
+				     FRAME_IS_PYTHON(word) ? MARKER_PYTHON : MARKER_UNKNOWN);
 	}
 	if (s->nr == 1 && s->w->marker == MARKER_OVER_LIMIT && frame == s->frames[0])
 		return; /* the same here */
