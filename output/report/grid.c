@@ -55,7 +55,8 @@ void grid_name(struct grid *g, const char *s, uint8_t kind, size_t indent, const
 	c->prefix = (uint32_t)(text->size - c->text);
 	c->kind = kind;
 	text_add_clean(text, s, strlen(s));
-	text_add_json(&g->json, s);
+	if (g->columns[(g->nr_cells - 1) % g->nr_columns].key)
+		text_add_json(&g->json, s);
 }
 
 void grid_path(struct grid *g, const char *s, size_t depth)

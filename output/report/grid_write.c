@@ -141,7 +141,10 @@ static void add_row(struct buffer *b, const struct grid *g, size_t row, const st
 		if (!l->widths[i])
 			continue;
 		text.size = 0;
-		add_cut(&text, &c, g->max_width ? l->widths[i] : SIZE_MAX, g->unicode);
+		if (g->max_width)
+			add_cut(&text, &c, l->widths[i], g->unicode);
+		else
+			buffer_add(&text, c.s, c.size);
 		while (text.size && text.data[text.size - 1] == ' ')
 			text.size--;
 		columns = text_columns(text.data, text.size);

@@ -52,8 +52,8 @@ static void add_line(struct writer *w, const struct line *line)
 	const struct tree_node *n = &w->tree->nodes[line->node];
 	const struct tree_function *f = tree_function_of(w->tree, line->node);
 
-	grid_share(&w->g, n->total, w->summary->total);
-	grid_share(&w->g, n->self, w->summary->total);
+	number_add_percent(grid_cell(&w->g), n->total, w->summary->total);
+	number_add_percent(grid_cell(&w->g), n->self, w->summary->total);
 	summary_add_value(grid_cell(&w->g), w->summary, n->total);
 	summary_add_count(grid_cell(&w->g), w->summary, tree_events_of(w->tree, n).total,
 			  w->opts->unicode);
