@@ -10,7 +10,6 @@
 #include "output/import/importer.h"
 
 #include <ctype.h>
-#include <endian.h>
 #include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -25,6 +24,7 @@
 #include "core/profile/profile.h"
 #include "output/import/collapsed_frame.h"
 #include "output/import/input_file.h"
+#include "output/import/text_scan.h"
 #include "output/tree/tree.h"
 
 #define LINE_MAX_SIZE (16 * 1024 * 1024)
@@ -32,10 +32,10 @@
 #define READ_AHEAD 64 /* bytes behind the text that may be read, whatever they are */
 #define PROBED_LINES 8192
 #define NR_STEPS 256
-#define SHORT_MAX 7 /* bytes of a name that is its own key */
+#define SHORT_MAX 7		     /* bytes of a name that is its own key */
 #define LONG_KEY (UINT64_C(1) << 63) /* set in the keys of all others */
-#define LONG_NAMES 16 /* bytes on average */
-#define SMALL_MAP 16384 /* slots of a map that stays in the cache */
+#define LONG_NAMES 16		     /* bytes on average */
+#define SMALL_MAP 16384		     /* slots of a map that stays in the cache */
 
 /*
  * Work that is put off until its slot is in the cache. Each line gives one step per name that
@@ -45,14 +45,14 @@ struct step {
 	const char *name; /* points into the text; NULL: the end of the line */
 	size_t size;	  /* of the name; at the end of a line its count */
 	uint64_t key;	  /* see key_of() */
-	size_t depth; /* index in the stack; at the end of a line the number of frames */
+	size_t depth;	  /* index in the stack; at the end of a line the number of frames */
 };
 
 struct reader {
 	struct profile *profile;
 	const char *name;
 	struct number_map spellings; /* key of a spelling -> its frame */
-	bool put_off; /* names are looked up later: see `steps` */
+	bool put_off;		     /* names are looked up later: see `steps` */
 	struct step steps[NR_STEPS];
 	size_t nr_steps;
 	uint32_t *frames; /* of the line before, or of that whose steps are being taken */
@@ -144,14 +144,6 @@ static void add_step(struct reader *r, const struct step *step)
 	r->steps[r->nr_steps++] = *step;
 }
 
-static uint64_t load_word(const char *s)
-{
-	uint64_t word;
-
-	memcpy(&word, s, sizeof(word));
-	return le64toh(word);
-}
-
 /*
  * The key of a name; the 8 bytes at s can be read. A short name is its own key. Two long spellings
  * with one key would share a frame. The writer of the file cannot provoke that, as the seed is an
@@ -160,42 +152,8 @@ static uint64_t load_word(const char *s)
 static inline uint64_t key_of(const struct reader *r, const char *s, size_t n)
 {
 	if (n <= SHORT_MAX)
-		return load_word(s) & ((UINT64_C(1) << 8 * n) - 1);
+		return text_scan_word(s) & ((UINT64_C(1) << 8 * n) - 1);
 	return XXH3_64bits_withSeed(s, n, (uintptr_t)r) | LONG_KEY;
-}
-
-/* The length of the common prefix of two strings of n bytes. */
-static size_t common_prefix(const char *a, const char *b, size_t n)
-{
-	size_t i = 0;
-	uint64_t x, y;
-
-	for (; i + 8 <= n; i += 8) {
-		memcpy(&x, a + i, 8);
-		memcpy(&y, b + i, 8);
-		if (x != y)
-			return i + (size_t)(__builtin_ctzll(x ^ y) / 8);
-	}
-	while (i < n && a[i] == b[i])
-		i++;
-	return i;
-}
-
-/* Bit i tells whether byte i of 64 bytes is a ';'. */
-static uint64_t semicolons(const char *s)
-{
-	const uint64_t ones = UINT64_C(0x0101010101010101), low = 0x7f * ones;
-	uint64_t bits = 0;
-
-	for (unsigned i = 0; i < 64; i += 8) {
-		uint64_t x = load_word(s + i) ^ (';' * ones);
-		/* 1 in each byte of x that is 0: adding does not carry into the next byte. */
-		uint64_t found = ~(((x & low) + low) | x | low) >> 7;
-
-		/* Moves the lowest bit of byte i to bit 56 + i. */
-		bits |= (found * UINT64_C(0x0102040810204080)) >> 56 << i;
-	}
-	return bits;
 }
 
 /* Looks up name number i, or puts it off. */
@@ -225,7 +183,7 @@ static size_t add_short_names(struct reader *r, const char *s, size_t at, size_t
 
 	need_ends(r, nr + 1);
 	for (; at < n; at += 64) {
-		uint64_t bits = semicolons(s + at);
+		uint64_t bits = text_scan_find(s + at, ';');
 
 		if (n - at < 64)
 			bits &= (UINT64_C(1) << (n - at)) - 1;
@@ -371,7 +329,7 @@ static void read_line(struct reader *r, const char *s, size_t n, size_t same, bo
 /* The number of bytes that a line shares with the stack before; no newline or NUL is among them. */
 static size_t same_as_last(const struct reader *r, const char *line, size_t size)
 {
-	return common_prefix(line, r->last, size < r->last_size ? size : r->last_size);
+	return text_scan_common(line, r->last, size < r->last_size ? size : r->last_size);
 }
 
 /* Reads each whole line of the buffer, which a NUL follows; returns the number of bytes used. */
