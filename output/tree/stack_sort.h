@@ -26,7 +26,7 @@ struct stack_words {
 
 /* A stack to be sorted. */
 struct stack_item {
-	uint64_t key;	 /* before the sort: its first codes, see stack_key(); after it: see there */
+	uint64_t key;	 /* its first codes, see stack_key(); changed by stack_sort() */
 	uint32_t line;	 /* index of its first word */
 	uint32_t number; /* of the caller's choice */
 };
