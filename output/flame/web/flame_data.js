@@ -111,20 +111,37 @@ function decodeBytes(from, nr, largest) {
 
 /*
  * Reads depths, functions and inlining. A function is mostly told by its place among those that its
- * parent's function called last, which are in `recent`, RECENT for each function.
+ * parent's function called last, which are in `recent`, three for each function. Written out,
+ * because there may be millions of nodes.
  */
 function decodeSteps(from, {nr, depth, inlined, fn}) {
-	const size = from.varint(), nrCalls = from.varint(), steps = reader(from.take(size));
+	const size = from.varint(), nrCalls = from.varint(), bytes = from.take(size);
 	const calls = decodeBytes(from, nrCalls, functions.length);
-	const recent = new Uint32Array(functions.length * RECENT), last = [0];
-	for (let i = 1, call = 0, deep = 0; i < nr; i++) {
-		const step = steps.varint(), up = step >>> 3, place = step & RECENT;
+	const recent = new Uint32Array(functions.length * RECENT), last = new Uint32Array(nr + 1);
+	let at = 0, call = 0, deep = 0;
+	for (let i = 1; i < nr; i++) {
+		let step = bytes[at++];
+		if (step > 127) { /* a varint */
+			step &= 127;
+			for (let shift = 7; ; shift += 7) {
+				const byte = bytes[at++];
+				step |= (byte & 127) << shift;
+				if (byte < 128)
+					break;
+			}
+		}
+		const place = step & 3, up = step >>> 3;
 		deep += 1 - up;
-		const first = last[deep - 1] * RECENT;
-		const f = place < RECENT ? recent[first + place] : calls[call++] + (up ? last[deep] : 0);
-		for (let at = first + Math.min(place, RECENT - 1); at > first; at--)
-			recent[at] = recent[at - 1];
-		recent[first] = last[deep] = fn[i] = f;
+		const slot = last[deep - 1] * RECENT, first = recent[slot], second = recent[slot + 1];
+		const f = place === 0 ? first : place === 1 ? second : place === 2 ? recent[slot + 2] :
+			calls[call++] + (up ? last[deep] : 0);
+		if (place) {
+			recent[slot] = f;
+			recent[slot + 1] = first;
+			if (place > 1)
+				recent[slot + 2] = second;
+		}
+		last[deep] = fn[i] = f;
 		depth[i] = deep;
 		inlined[i] = step >>> 2 & 1;
 	}
