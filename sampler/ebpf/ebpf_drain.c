@@ -128,7 +128,10 @@ static void keep_stack(struct ebpf_drain *d, const struct process *p, const stru
 
 		w->wait = call_name(e->call);
 		if (!w->wait) {
-			snprintf(number, sizeof(number), "system call %u", e->call);
+			if (e->call == NO_SYSTEM_CALL)
+				snprintf(number, sizeof(number), "no such system call");
+			else
+				snprintf(number, sizeof(number), "system call %u", e->call);
 			w->wait = number;
 		}
 		kept = stack_ids_add(d->stacks, e->key, sample_sink_stack(&d->out, p, w));
