@@ -35,7 +35,9 @@
 #define BUSY_MS 20 /* the rings hold that much at half a million launches a second */
 /* the program waits in cuInit() for this; it gives up after five seconds */
 #define FIRST_ROWS_MS 2000
-#define REFRESH_NS (500ull * 1000 * 1000)
+#define ROWS_SHARE 10 /* of the time go by in such waits, at most, after the first two seconds */
+#define NS_PER_MS 1000000ull
+#define REFRESH_NS (500 * NS_PER_MS)
 #define STOP_MS 1000
 #define MAX_RUNS (1u << 20) /* ranges in one recording; further ones are only added to the sums */
 #define MAX_COLLECTIVES (1u << 20)
@@ -48,6 +50,7 @@ struct target {
 	uint64_t refreshed_ns;
 	uint32_t state; /* enum gpu_state, at the last look */
 	bool active, ended;
+	struct gpu_region *last_header; /* of one that has ended; peer.header then */
 	struct target *next;
 };
 
@@ -60,6 +63,7 @@ struct record_gpu {
 	char *library;
 	struct gpu_guests *guests; /* connected, but without data yet */
 	struct walk_publisher *publisher;
+	uint64_t rows_waited_ns, started_ns;
 	struct sample_tee *tee;
 	struct sink *sink;	/* the recording's */
 	struct gpu_peer *peers; /* connected, but not targets yet */
@@ -141,6 +145,22 @@ static void leave_out(struct record_gpu *g, const struct gpu_peer *peer)
 		  gpu_processes_name(g->opts.processes));
 }
 
+/*
+ * Waits for the rows of a new process. All waits together have a limit: processes that begin one
+ * after the other must not keep the recorder from its other work.
+ */
+static void await_first_rows(struct record_gpu *g)
+{
+	uint64_t now = monotonic_ns();
+	uint64_t most = FIRST_ROWS_MS * NS_PER_MS + (now - g->started_ns) / ROWS_SHARE;
+	uint64_t left = most > g->rows_waited_ns ? most - g->rows_waited_ns : 0;
+
+	if (left > FIRST_ROWS_MS * NS_PER_MS)
+		left = FIRST_ROWS_MS * NS_PER_MS;
+	walk_publisher_take(g->publisher, (int)(left / NS_PER_MS));
+	g->rows_waited_ns += monotonic_ns() - now;
+}
+
 static void add_target(struct record_gpu *g, const struct gpu_peer *peer)
 {
 	struct target *t = xcalloc(1, sizeof(*t));
@@ -163,7 +183,7 @@ static void add_target(struct record_gpu *g, const struct gpu_peer *peer)
 	g->targets = t;
 	g->nr_targets++;
 	if (t->walk) {
-		walk_publisher_take(g->publisher, FIRST_ROWS_MS);
+		await_first_rows(g);
 		gpu_link_send_rows(peer, walk_publisher_arena_fd(g->publisher),
 				   walk_target_space_fd(t->walk));
 	}
@@ -184,11 +204,23 @@ static void take_peer(void *context, const struct gpu_peer *peer)
 		leave_out(g, peer);
 }
 
+/* What it has shared with us is given back: its header is all that is asked for later. */
 static void end_target(struct target *t)
 {
+	if (t->active) {
+		t->last_header = xmalloc(sizeof(*t->last_header));
+		shared_region_header(t->peer.region, t->last_header);
+	}
 	if (t->collect)
 		gpu_collect_finish(t->collect, monotonic_ns());
+	else
+		shared_region_close(t->peer.region);
 	gpu_link_let_go(&t->peer);
+	gpu_link_close(&t->peer);
+	t->peer.region = NULL;
+	t->peer.header = t->last_header;
+	walk_target_free(t->walk);
+	t->walk = NULL;
 	t->ended = true;
 }
 
@@ -234,6 +266,7 @@ int record_gpu_new(const struct record_gpu_opts *opts, bool python, const struct
 	}
 	g = xcalloc(1, sizeof(*g));
 	g->opts = *opts;
+	g->started_ns = monotonic_ns();
 	g->activity_room = opts->timeline;
 	g->run_room = MAX_RUNS;
 	g->collective_room = MAX_COLLECTIVES;
@@ -295,11 +328,13 @@ void record_gpu_free(struct record_gpu *g)
 		return;
 	for (struct target *t = g->targets; t; t = next) {
 		next = t->next;
-		if (t->collect)
-			gpu_collect_free(t->collect);
-		else
-			shared_region_close(t->peer.region);
-		gpu_link_close(&t->peer);
+		gpu_collect_free(t->collect);
+		if (!t->ended) {
+			if (!t->collect)
+				shared_region_close(t->peer.region);
+			gpu_link_close(&t->peer);
+		}
+		free(t->last_header);
 		free(t);
 	}
 	for (size_t i = 0; i < g->nr_peers; i++) {
@@ -441,7 +476,7 @@ static bool all_ended(const struct record_gpu *g)
 
 void record_gpu_stop(struct record_gpu *g)
 {
-	uint64_t end = monotonic_ns() + STOP_MS * 1000000ull;
+	uint64_t end = monotonic_ns() + STOP_MS * NS_PER_MS;
 
 	if (!g || !g->sink)
 		return;

@@ -159,6 +159,12 @@ struct walk_target *walk_publisher_add(struct walk_publisher *p, pid_t pid)
 	return t;
 }
 
+void walk_target_free(struct walk_target *t)
+{
+	if (t)
+		remove_target(t->publisher, t);
+}
+
 int walk_publisher_arena_fd(const struct walk_publisher *p)
 {
 	return walk_arena_fd(p->arena);

@@ -28,6 +28,8 @@ void walk_publisher_free(struct walk_publisher *publisher);
 
 /* Reads the mappings of a process and begins to compile their rows. NULL: it has ended. */
 struct walk_target *walk_publisher_add(struct walk_publisher *publisher, pid_t pid);
+/* Forgets a process that has ended, or that walks no more. NULL is fine. */
+void walk_target_free(struct walk_target *target);
 /* Descriptors of struct walk_arena and of the target's struct walk_space; the publisher's. */
 int walk_publisher_arena_fd(const struct walk_publisher *publisher);
 int walk_target_space_fd(const struct walk_target *target);
