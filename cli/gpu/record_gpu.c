@@ -13,7 +13,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/gpu/capture_windows.h"
 #include "cli/gpu/gpu_attach.h"
+#include "cli/gpu/gpu_environment.h"
 #include "cli/gpu/gpu_guests.h"
 #include "cli/gpu/sample_tee.h"
 #include "core/base/alloc.h"
@@ -26,7 +28,6 @@
 #include "gpu/link.h"
 #include "gpu/shared_region.h"
 #include "output/text/text.h"
-#include "sampler/target/exec_environment.h"
 #include "sampler/target/launch.h"
 #include "sampler/attach/own_library.h"
 #include "sampler/walk/walk_publisher.h"
@@ -349,25 +350,6 @@ void record_gpu_free(struct record_gpu *g)
 	free(g);
 }
 
-static void set(struct launch *launch, const char *name, const char *value)
-{
-	char *assignment = xasprintf("%s=%s", name, value);
-
-	launch_set_environment(launch, assignment);
-	free(assignment);
-}
-
-/* Our library loads what this variable named before. */
-static void set_library(const struct record_gpu *g, struct launch *launch, const char *variable,
-			const char *chain)
-{
-	const char *before = exec_environment_value(variable);
-
-	if (before && *before && strcmp(before, g->library) != 0)
-		set(launch, chain, before);
-	set(launch, variable, g->library);
-}
-
 void record_gpu_set_environment(struct record_gpu *g, struct launch *launch)
 {
 	if (!g)
@@ -375,9 +357,7 @@ void record_gpu_set_environment(struct record_gpu *g, struct launch *launch)
 	g->launched = launch->pid;
 	gpu_guests_expect(g->guests, launch->pid);
 	launch_set_environment(launch, gpu_guests_ticket(g->guests));
-	set_library(g, launch, "CUDA_INJECTION64_PATH", GPU_ENV_CHAIN_CUDA);
-	set_library(g, launch, "NVTX_INJECTION64_PATH", GPU_ENV_CHAIN_NVTX);
-	set(launch, GPU_ENV_SOCKET, gpu_guests_name(g->guests));
+	gpu_environment_set(launch, g->library, gpu_guests_name(g->guests));
 }
 
 static void blame(void *context, uint32_t pid, uint32_t tid, uint64_t time_ns, uint32_t stack)
@@ -420,27 +400,12 @@ void record_gpu_wait_until(struct record_gpu *g, uint64_t time_ns)
 		g->begin_ns = time_ns;
 }
 
-/* The target wrote these: they are checked as numbers. */
-static bool window_holds(const struct gpu_region *r, uint64_t time_ns)
-{
-	uint32_t nr = __atomic_load_n(&r->nr_windows, __ATOMIC_ACQUIRE);
-
-	for (uint32_t i = 0; i < nr && i < GPU_MAX_WINDOWS; i++) {
-		uint64_t start = __atomic_load_n(&r->windows[i].start_ns, __ATOMIC_RELAXED);
-		uint64_t end = __atomic_load_n(&r->windows[i].end_ns, __ATOMIC_RELAXED);
-
-		if (time_ns >= start && (!end || time_ns < end))
-			return true;
-	}
-	return false;
-}
-
 bool record_gpu_captures(const struct record_gpu *g, uint64_t time_ns)
 {
 	if (!g || !g->opts.capture)
 		return true;
 	for (const struct target *t = g->targets; t; t = t->next)
-		if (t->active && window_holds(t->peer.header, time_ns))
+		if (t->active && capture_windows_hold(t->peer.header, time_ns))
 			return true;
 	return false;
 }
@@ -450,8 +415,7 @@ bool record_gpu_has_captured(const struct record_gpu *g)
 	if (!g || !g->opts.capture_once)
 		return false;
 	for (const struct target *t = g->targets; t; t = t->next)
-		if (t->active && __atomic_load_n(&t->peer.header->nr_windows, __ATOMIC_ACQUIRE) &&
-		    __atomic_load_n(&t->peer.header->windows[0].end_ns, __ATOMIC_ACQUIRE))
+		if (t->active && capture_windows_first_ended(t->peer.header))
 			return true;
 	return false;
 }
