@@ -23,7 +23,7 @@
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
-const volatile __u64 threshold_ns; /* 0: no call is a sample */
+const volatile __u64 threshold_ns;  /* 0: no call is a sample */
 const volatile __u32 max_in_window; /* samples of a CPU; further calls of the window are lost */
 #define WINDOW_NS 100000000u
 

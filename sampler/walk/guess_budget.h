@@ -1,9 +1,9 @@
 /*
  * How much work the recorder does for guesses in the stacks of one process, and in those of one
  * user's processes (guess_caller.h). A process that makes every sample as expensive as it can uses
- * up its own budget, and then its callers are not guessed until time has filled the budget again. A
- * user with a thousand such processes uses up the user's. The tables have a fixed size; processes or
- * users that share an entry share its budget.
+ * up its own budget, and then its callers are not guessed until time has filled the budget again.
+ * A user with a thousand such processes uses up the user's. The tables have a fixed size;
+ * processes or users that share an entry share its budget.
  */
 #ifndef SPROF_GUESS_BUDGET_H
 #define SPROF_GUESS_BUDGET_H

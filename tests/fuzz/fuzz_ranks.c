@@ -67,9 +67,9 @@ static uint32_t thread(struct profile *p, struct input *in)
 static uint32_t stack(struct profile *p, struct input *in)
 {
 	uint32_t frames[16], nr = byte(in) % 16;
-	uint32_t module = profile_module(p, &(struct profile_module){
-						    .kind = byte(in) % 2 ? MODULE_ELF : MODULE_KERNEL,
-						    .path = profile_cstring(p, "/lib/libc.so.6") });
+	uint32_t module = profile_module(
+		p, &(struct profile_module){ .kind = byte(in) % 2 ? MODULE_ELF : MODULE_KERNEL,
+					     .path = profile_cstring(p, "/lib/libc.so.6") });
 
 	for (uint32_t i = 0; i < nr; i++)
 		frames[i] = profile_frame(p, module, byte(in) % 8);

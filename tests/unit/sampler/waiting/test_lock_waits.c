@@ -28,7 +28,8 @@ static void one_user_leaves_rows_for_others(void **state)
 	out.sink = profile_sink_new(p);
 	for (uint32_t i = 1; i <= NR_LOCKS; i++) {
 		f.lock = 8 * i;
-		lock_waits_add(w, &out, 1000, pid, PROFILE_NONE, &f, PROFILE_NONE, 1000000, 1000000);
+		lock_waits_add(w, &out, 1000, pid, PROFILE_NONE, &f, PROFILE_NONE, 1000000,
+			       1000000);
 	}
 	f.lock = LOCK_OF_OTHER;
 	lock_waits_add(w, &out, 1001, pid, PROFILE_NONE, &f, PROFILE_NONE, 1000000, 1000000);
