@@ -273,9 +273,12 @@ int record_gpu_new(const struct record_gpu_opts *opts, bool python, const struct
 	g->collective_room = MAX_COLLECTIVES;
 	g->library = library;
 	err = gpu_guests_new(&g->guests);
-	g->publisher = walk_publisher_new(python, sandbox, cache);
-	if (err || !g->publisher) {
-		log_error(err ? -err : ENOMEM, "wait for GPU data");
+	err = err ? err : walk_publisher_new(python, sandbox, cache, &g->publisher);
+	if (err) {
+		log_error(-err, "wait for GPU data");
+		if (err == -EFBIG)
+			log_hint("the limit on the size of files counts for memory that is shared "
+				 "with programs, too: ulimit -f unlimited");
 		record_gpu_free(g);
 		return mode == GPU_ON ? -EIO : 0;
 	}

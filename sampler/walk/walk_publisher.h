@@ -20,10 +20,10 @@ struct walk_target;
 /*
  * `python`: walks find Python frames. Files are parsed in the sandbox, which must outlive the
  * publisher (NULL: in this process), and tables are kept in the cache (NULL: nowhere), which must
- * too. NULL, unreported: out of memory.
+ * too. 0 or -errno, not reported; -EFBIG: ulimit -f does not let us have that much shared memory.
  */
-struct walk_publisher *walk_publisher_new(bool python, const struct sandbox *sandbox,
-					  struct table_cache *cache);
+int walk_publisher_new(bool python, const struct sandbox *sandbox, struct table_cache *cache,
+		       struct walk_publisher **ret);
 void walk_publisher_free(struct walk_publisher *publisher);
 
 /* Reads the mappings of a process and begins to compile their rows. NULL: it has ended. */

@@ -100,6 +100,13 @@ gpu_ns() {
 	[ "$(gpu_ns gemm_kernel)" -eq 600000 ]
 }
 
+@test "a limit on the size of files is named as the reason why there is no GPU data" {
+	run --separate-stderr bash -c 'ulimit -f 1000; exec "$0" record -s timer --gpu on -o g.data -- true' "$SPROF"
+	echo "$stderr"
+	[ "$status" -eq 125 ]
+	[[ $stderr == *"cannot wait for GPU data: File too large"*"hint: "*"ulimit -f unlimited"* ]]
+}
+
 @test "--gpu-processes selects the processes, and info says how many are left out" {
 	local processes='LOCAL_RANK=0 RANK=8 "$0" launch:1; RANK=0 "$0" launch:20; OMPI_COMM_WORLD_RANK=1 "$0" launch:300
 		"$0" launch:4000; export RANK=3; exec "$0" launch:50000'
