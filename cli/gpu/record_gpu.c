@@ -277,8 +277,7 @@ int record_gpu_new(const struct record_gpu_opts *opts, bool python, const struct
 	if (err) {
 		log_error(-err, "wait for GPU data");
 		if (err == -EFBIG)
-			log_hint("the limit on the size of files counts for memory that is shared "
-				 "with programs, too: ulimit -f unlimited");
+			log_hint("the limit counts for shared memory, too: ulimit -f unlimited");
 		record_gpu_free(g);
 		return mode == GPU_ON ? -EIO : 0;
 	}
