@@ -331,6 +331,26 @@ static void note_lost_launches(struct gpu_collect *c)
 			    (int)c->opts.pid, (unsigned long long)c->nr_without_record);
 }
 
+/* All but what gpu_collect_name_frames() needs: a job may start thousands of processes. */
+static void release(struct gpu_collect *c)
+{
+	if (!c->region)
+		return;
+	sums_fini(&c->sums);
+	tables_fini(&c->tables);
+	gpu_timeline_fini(&c->timeline);
+	runs_fini(&c->runs);
+	blame_fini(&c->blame);
+	memory_points_fini(&c->memory);
+	api_calls_fini(&c->calls);
+	number_map_fini(&c->communication);
+	free(c->postponed);
+	stack_builder_fini(&c->builder);
+	names_release(&c->names);
+	shared_region_close(c->region);
+	c->region = NULL;
+}
+
 void gpu_collect_finish(struct gpu_collect *c, uint64_t now_ns)
 {
 	look_at_header(c); /* first: it says which calls await a record */
@@ -344,6 +364,7 @@ void gpu_collect_finish(struct gpu_collect *c, uint64_t now_ns)
 	flush(c, now_ns);
 	memory_points_flush(&c->memory, UINT64_MAX);
 	write_counters(c);
+	release(c);
 }
 
 void gpu_collect_name_frames(const struct gpu_collect *c, struct profile *vocabulary)
@@ -355,17 +376,7 @@ void gpu_collect_free(struct gpu_collect *c)
 {
 	if (!c)
 		return;
-	sums_fini(&c->sums);
-	tables_fini(&c->tables);
-	gpu_timeline_fini(&c->timeline);
-	runs_fini(&c->runs);
-	blame_fini(&c->blame);
-	memory_points_fini(&c->memory);
-	api_calls_fini(&c->calls);
-	number_map_fini(&c->communication);
-	free(c->postponed);
-	stack_builder_fini(&c->builder);
+	release(c);
 	names_fini(&c->names);
-	shared_region_close(c->region);
 	free(c);
 }

@@ -35,7 +35,10 @@ size_t gpu_collect_drain(struct gpu_collect *c, uint64_t now_ns);
  */
 void gpu_collect_cpu_sample(struct gpu_collect *c, uint32_t tid, uint64_t time_ns, uint32_t stack);
 
-/* After the target has ended or has stopped writing: reads the rest and writes all sums. */
+/*
+ * After the target has ended or has stopped writing: reads the rest, writes all sums, and closes
+ * the region. After that only the two functions below may be called.
+ */
 void gpu_collect_finish(struct gpu_collect *c, uint64_t now_ns);
 
 /* Names what the symbolizer could not name: frames of CUDA's libraries (names_apply_calls()). */

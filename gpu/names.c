@@ -29,16 +29,24 @@ void names_init(struct names *n, const struct shared_region *region,
 	};
 }
 
+void names_release(struct names *n)
+{
+	struct number_map *maps[] = { &n->strings, &n->kernels, &n->frames,
+				      &n->threads, &n->noted,	&n->api_index };
+
+	for (size_t i = 0; i < sizeof(maps) / sizeof(*maps); i++) {
+		number_map_fini(maps[i]);
+		*maps[i] = (struct number_map){ 0 };
+	}
+	buffer_fini(&n->text);
+	n->text = (struct buffer){ 0 };
+	n->region = NULL;
+}
+
 void names_fini(struct names *n)
 {
-	number_map_fini(&n->strings);
-	number_map_fini(&n->kernels);
-	number_map_fini(&n->frames);
-	number_map_fini(&n->threads);
-	number_map_fini(&n->noted);
-	number_map_fini(&n->api_index);
+	names_release(n);
 	free(n->api_frames);
-	buffer_fini(&n->text);
 }
 
 static uint32_t sink_cstring(struct names *n, const char *s)

@@ -35,6 +35,8 @@ struct names {
 
 void names_init(struct names *n, const struct shared_region *region,
 		const struct gpu_collect_opts *opts, struct sink *sink);
+/* Frees all that names_apply_calls() does not need. */
+void names_release(struct names *n);
 void names_fini(struct names *n);
 
 /* The sink's id of a string of the region; that of "" for a bad id. */

@@ -4,19 +4,18 @@
  * directory, /tmp, and .debug/jit/NAME/ under $JITDUMPDIR or $HOME, as perf's own agents do.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "core/base/alloc.h"
+#include "core/base/buffer.h"
 #include "core/base/log.h"
+#include "core/untrusted/remote_read.h"
 #include "symbolizer/jitdump.h"
 #include "symbolizer/symbol_sources.h"
-#include "core/rights/target_file.h"
-#include "core/base/text_file.h"
+#include "core/untrusted/target_file.h"
 
 #define MAPS_SIZE_MAX (64u << 20)
 
@@ -45,20 +44,20 @@ static const char *mapped_path(char *maps, const char *name)
 
 static int open_mapped(uint32_t pid, const char *name)
 {
-	char path[64], *maps;
-	const char *found;
-	size_t size;
+	FILE *f = remote_open((pid_t)pid, "maps");
+	struct buffer maps = { 0 };
+	const char *found = NULL;
 	int fd;
 
-	snprintf(path, sizeof(path), "/proc/%u/maps", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
+	if (!f)
 		return -errno;
-	if (text_file_read(fd, MAPS_SIZE_MAX, &maps, &size))
-		return -ENOENT;
-	found = mapped_path(maps, name);
+	if (!buffer_add_file(&maps, f, MAPS_SIZE_MAX)) {
+		buffer_add_char(&maps, '\0');
+		found = mapped_path(maps.data, name);
+	}
 	fd = found ? target_file_open(pid, found) : -ENOENT;
-	free(maps);
+	buffer_fini(&maps);
+	fclose(f);
 	return fd;
 }
 

@@ -16,7 +16,7 @@
 #include "core/base/memory_limit.h"
 #include "symbolizer/lookup/address_claim.h"
 #include "symbolizer/symbol_sources.h"
-#include "core/rights/target_file.h"
+#include "core/untrusted/target_file.h"
 #include "core/base/text_file.h"
 
 #define MAP_SIZE_MAX (128u << 20) /* bytes; a million functions */

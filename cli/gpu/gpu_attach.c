@@ -22,6 +22,7 @@
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/base/path.h"
+#include "core/rights/safe_open.h"
 #include "core/untrusted/remote_read.h"
 #include "gpu/link.h"
 #include "gpu/shared_region.h"
@@ -89,12 +90,18 @@ static bool same_namespace(pid_t pid, const char *name)
 /* Would the target open the same file as we do? */
 static bool sees_file(pid_t pid, const char *path)
 {
-	char *theirs = xasprintf("/proc/%d/root%s", (int)pid, path);
+	int root = remote_open_root(pid), fd = -1;
 	struct stat a, b;
-	bool sees = !stat(path, &a) && !stat(theirs, &b) && a.st_dev == b.st_dev &&
-		    a.st_ino == b.st_ino;
+	bool sees;
 
-	free(theirs);
+	if (root >= 0)
+		fd = safe_open_in_root(root, path, SAFE_OPEN_ELF_MAX);
+	sees = fd >= 0 && !stat(path, &a) && !fstat(fd, &b) && a.st_dev == b.st_dev &&
+	       a.st_ino == b.st_ino;
+	if (fd >= 0)
+		close(fd);
+	if (root >= 0)
+		close(root);
 	return sees;
 }
 

@@ -13,7 +13,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/gpu/capture_windows.h"
 #include "cli/gpu/gpu_attach.h"
+#include "cli/gpu/gpu_environment.h"
 #include "cli/gpu/gpu_guests.h"
 #include "cli/gpu/sample_tee.h"
 #include "core/base/alloc.h"
@@ -26,7 +28,6 @@
 #include "gpu/link.h"
 #include "gpu/shared_region.h"
 #include "output/text/text.h"
-#include "sampler/target/exec_environment.h"
 #include "sampler/target/launch.h"
 #include "sampler/attach/own_library.h"
 #include "sampler/walk/walk_publisher.h"
@@ -35,7 +36,9 @@
 #define BUSY_MS 20 /* the rings hold that much at half a million launches a second */
 /* the program waits in cuInit() for this; it gives up after five seconds */
 #define FIRST_ROWS_MS 2000
-#define REFRESH_NS (500ull * 1000 * 1000)
+#define ROWS_SHARE 10 /* of the time go by in such waits, at most, after the first two seconds */
+#define NS_PER_MS 1000000ull
+#define REFRESH_NS (500 * NS_PER_MS)
 #define STOP_MS 1000
 #define MAX_RUNS (1u << 20) /* ranges in one recording; further ones are only added to the sums */
 #define MAX_COLLECTIVES (1u << 20)
@@ -48,6 +51,7 @@ struct target {
 	uint64_t refreshed_ns;
 	uint32_t state; /* enum gpu_state, at the last look */
 	bool active, ended;
+	struct gpu_region *last_header; /* of one that has ended; peer.header then */
 	struct target *next;
 };
 
@@ -60,6 +64,7 @@ struct record_gpu {
 	char *library;
 	struct gpu_guests *guests; /* connected, but without data yet */
 	struct walk_publisher *publisher;
+	uint64_t rows_waited_ns, started_ns;
 	struct sample_tee *tee;
 	struct sink *sink;	/* the recording's */
 	struct gpu_peer *peers; /* connected, but not targets yet */
@@ -141,6 +146,22 @@ static void leave_out(struct record_gpu *g, const struct gpu_peer *peer)
 		  gpu_processes_name(g->opts.processes));
 }
 
+/*
+ * Waits for the rows of a new process. All waits together have a limit: processes that begin one
+ * after the other must not keep the recorder from its other work.
+ */
+static void await_first_rows(struct record_gpu *g)
+{
+	uint64_t now = monotonic_ns();
+	uint64_t most = FIRST_ROWS_MS * NS_PER_MS + (now - g->started_ns) / ROWS_SHARE;
+	uint64_t left = most > g->rows_waited_ns ? most - g->rows_waited_ns : 0;
+
+	if (left > FIRST_ROWS_MS * NS_PER_MS)
+		left = FIRST_ROWS_MS * NS_PER_MS;
+	walk_publisher_take(g->publisher, (int)(left / NS_PER_MS));
+	g->rows_waited_ns += monotonic_ns() - now;
+}
+
 static void add_target(struct record_gpu *g, const struct gpu_peer *peer)
 {
 	struct target *t = xcalloc(1, sizeof(*t));
@@ -163,7 +184,7 @@ static void add_target(struct record_gpu *g, const struct gpu_peer *peer)
 	g->targets = t;
 	g->nr_targets++;
 	if (t->walk) {
-		walk_publisher_take(g->publisher, FIRST_ROWS_MS);
+		await_first_rows(g);
 		gpu_link_send_rows(peer, walk_publisher_arena_fd(g->publisher),
 				   walk_target_space_fd(t->walk));
 	}
@@ -184,11 +205,23 @@ static void take_peer(void *context, const struct gpu_peer *peer)
 		leave_out(g, peer);
 }
 
+/* What it has shared with us is given back: its header is all that is asked for later. */
 static void end_target(struct target *t)
 {
+	if (t->active) {
+		t->last_header = xmalloc(sizeof(*t->last_header));
+		shared_region_header(t->peer.region, t->last_header);
+	}
 	if (t->collect)
 		gpu_collect_finish(t->collect, monotonic_ns());
+	else
+		shared_region_close(t->peer.region);
 	gpu_link_let_go(&t->peer);
+	gpu_link_close(&t->peer);
+	t->peer.region = NULL;
+	t->peer.header = t->last_header;
+	walk_target_free(t->walk);
+	t->walk = NULL;
 	t->ended = true;
 }
 
@@ -234,14 +267,17 @@ int record_gpu_new(const struct record_gpu_opts *opts, bool python, const struct
 	}
 	g = xcalloc(1, sizeof(*g));
 	g->opts = *opts;
+	g->started_ns = monotonic_ns();
 	g->activity_room = opts->timeline;
 	g->run_room = MAX_RUNS;
 	g->collective_room = MAX_COLLECTIVES;
 	g->library = library;
 	err = gpu_guests_new(&g->guests);
-	g->publisher = walk_publisher_new(python, sandbox, cache);
-	if (err || !g->publisher) {
-		log_error(err ? -err : ENOMEM, "wait for GPU data");
+	err = err ? err : walk_publisher_new(python, sandbox, cache, &g->publisher);
+	if (err) {
+		log_error(-err, "wait for GPU data");
+		if (err == -EFBIG)
+			log_hint("the limit counts for shared memory, too: ulimit -f unlimited");
 		record_gpu_free(g);
 		return mode == GPU_ON ? -EIO : 0;
 	}
@@ -295,11 +331,13 @@ void record_gpu_free(struct record_gpu *g)
 		return;
 	for (struct target *t = g->targets; t; t = next) {
 		next = t->next;
-		if (t->collect)
-			gpu_collect_free(t->collect);
-		else
-			shared_region_close(t->peer.region);
-		gpu_link_close(&t->peer);
+		gpu_collect_free(t->collect);
+		if (!t->ended) {
+			if (!t->collect)
+				shared_region_close(t->peer.region);
+			gpu_link_close(&t->peer);
+		}
+		free(t->last_header);
 		free(t);
 	}
 	for (size_t i = 0; i < g->nr_peers; i++) {
@@ -314,25 +352,6 @@ void record_gpu_free(struct record_gpu *g)
 	free(g);
 }
 
-static void set(struct launch *launch, const char *name, const char *value)
-{
-	char *assignment = xasprintf("%s=%s", name, value);
-
-	launch_set_environment(launch, assignment);
-	free(assignment);
-}
-
-/* Our library loads what this variable named before. */
-static void set_library(const struct record_gpu *g, struct launch *launch, const char *variable,
-			const char *chain)
-{
-	const char *before = exec_environment_value(variable);
-
-	if (before && *before && strcmp(before, g->library) != 0)
-		set(launch, chain, before);
-	set(launch, variable, g->library);
-}
-
 void record_gpu_set_environment(struct record_gpu *g, struct launch *launch)
 {
 	if (!g)
@@ -340,9 +359,7 @@ void record_gpu_set_environment(struct record_gpu *g, struct launch *launch)
 	g->launched = launch->pid;
 	gpu_guests_expect(g->guests, launch->pid);
 	launch_set_environment(launch, gpu_guests_ticket(g->guests));
-	set_library(g, launch, "CUDA_INJECTION64_PATH", GPU_ENV_CHAIN_CUDA);
-	set_library(g, launch, "NVTX_INJECTION64_PATH", GPU_ENV_CHAIN_NVTX);
-	set(launch, GPU_ENV_SOCKET, gpu_guests_name(g->guests));
+	gpu_environment_set(launch, g->library, gpu_guests_name(g->guests));
 }
 
 static void blame(void *context, uint32_t pid, uint32_t tid, uint64_t time_ns, uint32_t stack)
@@ -385,27 +402,12 @@ void record_gpu_wait_until(struct record_gpu *g, uint64_t time_ns)
 		g->begin_ns = time_ns;
 }
 
-/* The target wrote these: they are checked as numbers. */
-static bool window_holds(const struct gpu_region *r, uint64_t time_ns)
-{
-	uint32_t nr = __atomic_load_n(&r->nr_windows, __ATOMIC_ACQUIRE);
-
-	for (uint32_t i = 0; i < nr && i < GPU_MAX_WINDOWS; i++) {
-		uint64_t start = __atomic_load_n(&r->windows[i].start_ns, __ATOMIC_RELAXED);
-		uint64_t end = __atomic_load_n(&r->windows[i].end_ns, __ATOMIC_RELAXED);
-
-		if (time_ns >= start && (!end || time_ns < end))
-			return true;
-	}
-	return false;
-}
-
 bool record_gpu_captures(const struct record_gpu *g, uint64_t time_ns)
 {
 	if (!g || !g->opts.capture)
 		return true;
 	for (const struct target *t = g->targets; t; t = t->next)
-		if (t->active && window_holds(t->peer.header, time_ns))
+		if (t->active && capture_windows_hold(t->peer.header, time_ns))
 			return true;
 	return false;
 }
@@ -415,8 +417,7 @@ bool record_gpu_has_captured(const struct record_gpu *g)
 	if (!g || !g->opts.capture_once)
 		return false;
 	for (const struct target *t = g->targets; t; t = t->next)
-		if (t->active && __atomic_load_n(&t->peer.header->nr_windows, __ATOMIC_ACQUIRE) &&
-		    __atomic_load_n(&t->peer.header->windows[0].end_ns, __ATOMIC_ACQUIRE))
+		if (t->active && capture_windows_first_ended(t->peer.header))
 			return true;
 	return false;
 }
@@ -441,7 +442,7 @@ static bool all_ended(const struct record_gpu *g)
 
 void record_gpu_stop(struct record_gpu *g)
 {
-	uint64_t end = monotonic_ns() + STOP_MS * 1000000ull;
+	uint64_t end = monotonic_ns() + STOP_MS * NS_PER_MS;
 
 	if (!g || !g->sink)
 		return;

@@ -261,7 +261,7 @@ enum limit {
 	LIMIT_DELETED_FILES = 16, /* deleted files that are kept open for their names */
 	LIMIT_READS = 17,	  /* processes whose memory could not be read in time */
 	LIMIT_LOST_CLAIMS = 18,	  /* samples that a process can have lost */
-	LIMIT_GUESSES = 19,	  /* guesses of callers in the stacks of one process */
+	LIMIT_GUESSES = 19,	  /* guesses of callers in the stacks of one process or user */
 	NR_LIMITS
 };
 

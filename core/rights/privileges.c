@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,8 +17,11 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/rights/seccomp.h"
 
@@ -29,6 +33,8 @@
 /* With them root opens files of other users, and reads the addresses in /proc/kallsyms. */
 #define PRIVILEGES_TO_READ                                                                         \
 	(PRIVILEGE(CAP_DAC_OVERRIDE) | PRIVILEGE(CAP_DAC_READ_SEARCH) | PRIVILEGE(CAP_SYSLOG))
+
+#define OPEN_LIMIT_NS 1000000000u /* of a file in /proc */
 
 struct capabilities {
 	uint64_t permitted, effective;
@@ -177,18 +183,34 @@ void privileges_only_read(void)
 		log_debug("system calls could not be taken away: %s", strerror(-err));
 }
 
-/* The kernel checks the right to read a process's memory when this file is opened. */
+/*
+ * The kernel checks the right to read a process's memory when this file is opened. It waits there
+ * until an exec(2) of the process is over, which the process can put off for ever, so a child opens
+ * the file. It makes system calls only: this process may have threads.
+ */
 static bool can_open_maps(pid_t pid)
 {
+	const struct timespec pause = { 0, 500000 };
+	uint64_t until = monotonic_ns() + OPEN_LIMIT_NS;
+	pid_t own = getpid(), child, ended;
+	int status = 1;
 	char path[64];
-	int fd;
 
 	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
+	child = fork();
+	if (!child) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		_exit(getppid() == own && open(path, O_RDONLY | O_CLOEXEC) >= 0 ? 0 : 1);
+	}
+	if (child < 0)
 		return false;
-	close(fd);
-	return true;
+	while (!(ended = waitpid(child, &status, WNOHANG)) && monotonic_ns() < until)
+		nanosleep(&pause, NULL);
+	if (!ended) {
+		kill(child, SIGKILL);
+		waitpid(child, NULL, 0);
+	}
+	return ended == child && !status;
 }
 
 bool privileges_caller_may_read(pid_t pid)

@@ -20,6 +20,7 @@
 
 #define MAX_STEPS 512
 #define MAX_LOOKED_AT (1u << 22) /* samples and activities, for one cause */
+#define MAX_NODES (1u << 20)	 /* of its tree: further calls count as their callers */
 
 struct node {
 	uint32_t parent, name;
@@ -106,10 +107,13 @@ static void tree_clear(struct late_causes *c)
 
 static uint32_t child(struct late_causes *c, uint32_t parent, const char *name, bool in_system)
 {
-	uint32_t id = name_id(c, name);
 	bool is_new;
-	uint32_t *at = number_map_at(&c->child_index, (uint64_t)parent << 32 | id, &is_new);
+	uint32_t id, *at;
 
+	if (c->nr_nodes >= MAX_NODES)
+		return parent;
+	id = name_id(c, name);
+	at = number_map_at(&c->child_index, (uint64_t)parent << 32 | id, &is_new);
 	if (is_new) {
 		*at = (uint32_t)c->nr_nodes;
 		c->nodes = xgrow(c->nodes, &c->nodes_capacity, c->nr_nodes + 1, sizeof(*c->nodes));

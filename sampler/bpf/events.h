@@ -193,6 +193,9 @@ struct thread_event {
 };
 _Static_assert(sizeof(struct thread_event) == 88, "no holes");
 
+/* Stands for all higher numbers. A program can ask for any, and so fill a table of calls. */
+#define NO_SYSTEM_CALL 1023
+
 /*
  * EVENT_CALL is a sample record: a system call that took its weight.
  *

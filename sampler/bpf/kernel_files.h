@@ -23,6 +23,7 @@ struct path {
 
 struct super_block {
 	unsigned int s_dev;
+	unsigned long s_magic;
 };
 
 struct inode {
@@ -35,6 +36,10 @@ struct file {
 	struct inode *f_inode;
 	struct path f_path;
 	void *private_data;
+};
+
+struct vm_area_struct {
+	struct file *vm_file; /* NULL: memory of no file */
 };
 
 struct fdtable {

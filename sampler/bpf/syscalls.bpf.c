@@ -23,9 +23,11 @@
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
-const volatile __u64 threshold_ns; /* 0: no call is a sample */
+const volatile __u64 threshold_ns;  /* 0: no call is a sample */
+const volatile __u32 max_in_window; /* samples of a CPU; further calls of the window are lost */
+#define WINDOW_NS 100000000u
 
-#define MAX_CALLS 512 /* numbers of system calls */
+#define MAX_CALLS (NO_SYSTEM_CALL + 1)
 #define MAX_ERRNO 4095
 #define FIRST_RESTART 512 /* codes by which the kernel restarts a call: no errors */
 #define LAST_RESTART 516
@@ -57,6 +59,35 @@ struct {
 	__type(key, __u32);
 	__type(value, struct call_sums);
 } no_sums SEC(".maps");
+
+/* The calls that were samples in a stretch of time on this CPU. */
+struct call_window {
+	__u64 start_ns;
+	__u32 nr, pad;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct call_window);
+} call_windows SEC(".maps");
+
+/* A program can make a million calls in a second, each with a stack of its own. */
+static __always_inline bool has_room(void)
+{
+	__u32 zero = 0;
+	struct call_window *w = bpf_map_lookup_elem(&call_windows, &zero);
+	__u64 now = bpf_ktime_get_ns();
+
+	if (!w)
+		return false;
+	if (now - w->start_ns > WINDOW_NS) {
+		w->start_ns = now;
+		w->nr = 0;
+	}
+	return w->nr++ < max_in_window;
+}
 
 static __always_inline bool is_counted(struct task_struct *task)
 {
@@ -136,7 +167,7 @@ static __always_inline void sample_call(__u32 nr, __u64 ns)
 	struct process_entry *p = bpf_map_lookup_elem(&processes, &tgid);
 	struct walk_state *st = bpf_map_lookup_elem(&states, &cpu);
 
-	if (!st) {
+	if (!st || !has_room()) {
 		count(COUNTER_LOST);
 		return;
 	}
@@ -167,7 +198,7 @@ int BPF_PROG(at_call, struct pt_regs *regs, long nr)
 	c = bpf_task_storage_get(&open_calls, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!c)
 		return 0;
-	c->nr = nr;
+	c->nr = nr >= 0 && nr < NO_SYSTEM_CALL ? (__u32)nr : NO_SYSTEM_CALL;
 	c->start_ns = bpf_ktime_get_ns();
 	return 0;
 }

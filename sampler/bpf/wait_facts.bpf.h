@@ -27,6 +27,8 @@
 #define S_IFREG 0100000
 #define S_IFDIR 0040000
 
+#define ANON_INODE_FS_MAGIC 0x09041934
+
 #define AF_UNIX 1
 #define AF_INET 2
 #define AF_INET6 10
@@ -56,13 +58,32 @@ enum memory_way {
 	MEMORY_COPIED, /* the program may sleep: from Linux 5.18 on */
 };
 
+static long note_file(struct task_struct *task, struct vm_area_struct *vma, bool *ret_is_file)
+{
+	(void)task;
+	*ret_is_file = vma->vm_file != NULL;
+	return 0;
+}
+
+/*
+ * Is the address in memory of no file? A page of a file may never come: a FUSE server need not
+ * answer. The look does not wait for the lock of the memory, which its process can hold for ever. A
+ * process that maps a file or takes the lock right after it can still stop the copy.
+ */
+static __always_inline bool is_quick_to_read(struct task_struct *task, __u64 address)
+{
+	bool is_file = true;
+
+	return !bpf_find_vma(task, address, note_file, &is_file, 0) && !is_file;
+}
+
 /* Returns 0, or a negative number if nothing was read. */
 static __always_inline long read_memory(struct task_struct *task, enum memory_way way, void *to,
 					__u32 size, __u64 address)
 {
 	if (way == MEMORY_MAPPED)
 		return bpf_probe_read_user(to, size, (void *)address);
-	if (way == MEMORY_COPIED)
+	if (way == MEMORY_COPIED && is_quick_to_read(task, address))
 		return bpf_copy_from_user_task(to, size, (void *)address, task, 0);
 	return -1;
 }
@@ -184,11 +205,14 @@ static __always_inline struct file *first_of_epoll(struct file *file)
 	return item ? BPF_CORE_READ(item, ffd.file) : NULL;
 }
 
+/* Files of users may have that name, too, but do not lie in the kernel's own file system. */
 static __always_inline bool is_epoll(struct file *file)
 {
 	static const char name[] = "[eventpoll]";
 	char is[sizeof(name)] = "";
 
+	if (BPF_CORE_READ(file, f_inode, i_sb, s_magic) != ANON_INODE_FS_MAGIC)
+		return false;
 	bpf_probe_read_kernel(is, sizeof(is) - 1, BPF_CORE_READ(file, f_path.dentry, d_name.name));
 	for (__u32 i = 0; i < sizeof(name) - 1; i++)
 		if (is[i] != name[i])

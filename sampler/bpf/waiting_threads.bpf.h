@@ -182,8 +182,8 @@ static __always_inline void copy_last_stack(struct snapshot_buffer *b, struct ta
 
 		if (done > LAST_STACK_BYTES - 4096)
 			break;
-		if (bpf_copy_from_user_task(b->stack + done, chunk & 8191,
-					    (void *)(e->stack_start + done), task, 0))
+		if (read_memory(task, MEMORY_COPIED, b->stack + done, chunk & 8191,
+				e->stack_start + done))
 			break;
 		e->stack_size = done + chunk;
 	}
@@ -286,14 +286,17 @@ static __always_inline int tell_thread(struct bpf_iter__task *ctx, bool stacks)
 	return 0;
 }
 
-/* From Linux 5.18 on; before, the stacks of those waits are left out. */
+/*
+ * From Linux 5.18 on; before, the stacks of those waits are left out. Whoever reads this iterator
+ * may have to wait for ever (is_quick_to_read).
+ */
 SEC("?iter.s/task")
 int tell_threads_with_stacks(struct bpf_iter__task *ctx)
 {
 	return tell_thread(ctx, true);
 }
 
-SEC("?iter/task")
+SEC("iter/task")
 int tell_threads(struct bpf_iter__task *ctx)
 {
 	return tell_thread(ctx, false);

@@ -29,6 +29,7 @@
 #include "sampler/walk/runtime_unwind.h"
 
 #define MAX_EARLY 65536
+#define NOBODY 65534u /* is charged for a process that has ended */
 #define WAIT_NS (500ull * 1000 * 1000)
 #define TABLES_NS (20ull * 1000 * 1000)
 
@@ -128,7 +129,10 @@ static void keep_stack(struct ebpf_drain *d, const struct process *p, const stru
 
 		w->wait = call_name(e->call);
 		if (!w->wait) {
-			snprintf(number, sizeof(number), "system call %u", e->call);
+			if (e->call == NO_SYSTEM_CALL)
+				snprintf(number, sizeof(number), "no such system call");
+			else
+				snprintf(number, sizeof(number), "system call %u", e->call);
 			w->wait = number;
 		}
 		kept = stack_ids_add(d->stacks, e->key, sample_sink_stack(&d->out, p, w));
@@ -171,6 +175,14 @@ static void on_stack(struct ebpf_drain *d, const struct stack_event *e, size_t s
 
 /* ---- samples */
 
+/* Who is charged for what a process adds to tables that all users share. */
+static uint32_t user_of(const struct ebpf_drain *d, uint32_t tgid)
+{
+	const struct process *p = ebpf_find_process(d->targets, (pid_t)tgid);
+
+	return p ? p->user : NOBODY;
+}
+
 static void sink_sample(struct ebpf_drain *d, const struct sample_event *e,
 			enum profile_column column, uint64_t weight, struct known_stack known)
 {
@@ -195,7 +207,8 @@ static void sink_parts(struct ebpf_drain *d, const struct sample_event *s, uint6
 	if (runnable > s->weight_ns)
 		runnable = s->weight_ns;
 	if (facts->lock && s->weight_ns > runnable)
-		ebpf_waits_lock(d->waits, &d->out, s, facts, s->weight_ns - runnable);
+		ebpf_waits_lock(d->waits, &d->out, user_of(d, s->header.tgid), s, facts,
+				s->weight_ns - runnable);
 	if (s->weight_ns > runnable)
 		sink_sample(d, s, COLUMN_WAITING, s->weight_ns - runnable, waiting);
 	if (runnable)
@@ -321,7 +334,10 @@ static void on_queued(void *context, int kind, const void *data, size_t size)
 		break;
 	}
 	case EVENT_WAIT: on_sample(d, data); break;
-	case EVENT_THREAD: ebpf_waits_thread(d->waits, &d->out, data); break;
+	case EVENT_THREAD:
+		ebpf_waits_thread(d->waits, &d->out,
+				  user_of(d, ((const struct event_header *)data)->tgid), data);
+		break;
 	case EVENT_STACK: on_stack(d, data, size); break;
 	case EVENT_SNAPSHOT: on_snapshot(d, data, size); break;
 	case EVENT_PYTHON:

@@ -13,6 +13,7 @@
 #include "core/base/clock.h"
 #include "core/profile/facts.h"
 #include "core/profile/source.h"
+#include "core/untrusted/user_shares.h"
 #include "sampler/ebpf/kernel_side.h"
 #include "sampler/sink/sample_sink.h"
 #include "sampler/sink/stack_ids.h"
@@ -22,7 +23,7 @@
 #include "sampler/waiting/wait_stacks.h"
 
 #define MAX_ADDRESSES 65536
-/* Threads with a row of their own. Further ones are added up in one row. */
+/* Threads with a row of their own, for all users. Further ones are added up in one row. */
 #define MAX_THREAD_ROWS 65536
 #define TELL_NS (2000ull * 1000 * 1000) /* sums are written this often, and at the end */
 
@@ -40,7 +41,7 @@ struct ebpf_waits {
 	uint64_t told_ns;
 	bool has_wakers;
 	struct known_address *addresses;
-	size_t nr_rows;
+	struct user_shares rows;
 	struct fact_thread_time others;
 };
 
@@ -54,6 +55,7 @@ struct ebpf_waits *ebpf_waits_new(const struct kernel_side *kernel)
 	w->locks = lock_waits_new();
 	w->has_wakers = kernel->wakers;
 	w->others.thread = PROFILE_NONE;
+	user_shares_init(&w->rows, MAX_THREAD_ROWS);
 	return w;
 }
 
@@ -75,6 +77,7 @@ void ebpf_waits_free(struct ebpf_waits *w)
 	wait_stacks_free(w->stacks);
 	stack_ids_free(w->ready);
 	lock_waits_free(w->locks);
+	user_shares_fini(&w->rows);
 	free(w);
 }
 
@@ -230,8 +233,8 @@ static uint32_t releaser_of(const struct ebpf_waits *w, struct sample_sink *out,
 	return sample_sink_thread(out, f->waker_tgid, f->waker_tid, f->waker_comm);
 }
 
-void ebpf_waits_lock(struct ebpf_waits *w, struct sample_sink *out, const struct sample_event *s,
-		     const struct wait_facts *f, uint64_t waiting_ns)
+void ebpf_waits_lock(struct ebpf_waits *w, struct sample_sink *out, uint32_t user,
+		     const struct sample_event *s, const struct wait_facts *f, uint64_t waiting_ns)
 {
 	uint32_t thread = sample_sink_thread(out, s->header.tgid, s->tid, s->comm);
 	const struct profile_sample sample = {
@@ -241,8 +244,8 @@ void ebpf_waits_lock(struct ebpf_waits *w, struct sample_sink *out, const struct
 	};
 
 	if (!out->sink->wants || out->sink->wants(out->sink, &sample))
-		lock_waits_add(w->locks, out, s->header.tgid, thread, f, releaser_of(w, out, f),
-			       s->weight_ns, waiting_ns);
+		lock_waits_add(w->locks, out, user, s->header.tgid, thread, f,
+			       releaser_of(w, out, f), s->weight_ns, waiting_ns);
 }
 
 void ebpf_waits_tell(struct ebpf_waits *w, struct sample_sink *out, bool at_end)
@@ -255,7 +258,8 @@ void ebpf_waits_tell(struct ebpf_waits *w, struct sample_sink *out, bool at_end)
 	lock_waits_tell(w->locks, out);
 }
 
-void ebpf_waits_thread(struct ebpf_waits *w, struct sample_sink *out, const struct thread_event *e)
+void ebpf_waits_thread(struct ebpf_waits *w, struct sample_sink *out, uint32_t user,
+		       const struct thread_event *e)
 {
 	struct fact_thread_time row = {
 		.pid = e->header.tgid,
@@ -269,8 +273,7 @@ void ebpf_waits_thread(struct ebpf_waits *w, struct sample_sink *out, const stru
 	};
 	struct fact_thread_time *o = &w->others;
 
-	if (w->nr_rows < MAX_THREAD_ROWS) {
-		w->nr_rows++;
+	if (user_shares_take(&w->rows, user, 1) == SHARE_TAKEN) {
 		row.thread = sample_sink_thread(out, e->header.tgid, e->tid, e->comm);
 		out->sink->fact(out->sink, FACT_THREAD_TIME, &row);
 		return;

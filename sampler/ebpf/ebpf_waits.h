@@ -41,12 +41,14 @@ void ebpf_waits_once(struct ebpf_waits *w, struct sample_sink *out, const struct
 		     struct known_stack *ret_waiting, struct known_stack *ret_ready);
 
 /* A part of a sampled wait, whose sample is `s`, was spent for a lock or another futex. */
-void ebpf_waits_lock(struct ebpf_waits *w, struct sample_sink *out, const struct sample_event *s,
-		     const struct wait_facts *facts, uint64_t waiting_ns);
+void ebpf_waits_lock(struct ebpf_waits *w, struct sample_sink *out, uint32_t user,
+		     const struct sample_event *s, const struct wait_facts *facts,
+		     uint64_t waiting_ns);
 /* Tells the sink what has been added up; `at_end`: in any case. */
 void ebpf_waits_tell(struct ebpf_waits *w, struct sample_sink *out, bool at_end);
 
-/* A thread has ended, or the recording has. */
-void ebpf_waits_thread(struct ebpf_waits *w, struct sample_sink *out, const struct thread_event *e);
+/* A thread of a process of `user` has ended, or the recording has. */
+void ebpf_waits_thread(struct ebpf_waits *w, struct sample_sink *out, uint32_t user,
+		       const struct thread_event *e);
 
 #endif

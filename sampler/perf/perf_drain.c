@@ -88,7 +88,8 @@ static struct snapshot_result unwind(struct source *s, const struct process *p, 
 	memcpy(sample.regs.gpr, e->gpr, sizeof(sample.regs.gpr));
 	if (p) {
 		sample.space = (uint64_t)p->pid << 32 | p->epoch;
-		sample.process = p->pid;
+		sample.process = (uint32_t)p->pid;
+		sample.user = p->user;
 	}
 	if (!s->unwinder)
 		s->unwinder = snapshot_unwinder_new(&ops, s);

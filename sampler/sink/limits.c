@@ -63,8 +63,8 @@ void limits_set_files(struct limits *l, struct file_table *files)
 void limits_set_guesses(struct limits *l, uint64_t nr_refused)
 {
 	limit_set(l, LIMIT_GUESSES, nr_refused,
-		  "guesses of callers for one process took too long: its stacks end where no rule "
-		  "leads on");
+		  "guesses of callers for one process or user took too long: stacks end where no "
+		  "rule leads on");
 }
 
 uint64_t limits_total(const struct limits *l)

@@ -1,6 +1,8 @@
 /*
  * The mappings of a process are read when a lock is met that lies in none of those known, at most
- * once a second. Memory without a name that follows a file's mapping is the rest of its data.
+ * once a second. All these reads have a share of the time: a user can have a hundred processes of
+ * 65536 mappings, and locks in all of them. Memory without a name that follows a file's mapping is
+ * the rest of its data.
  */
 #include "sampler/waiting/lock_places.h"
 
@@ -21,6 +23,8 @@
 #define MAX_PROCESSES 64
 #define MAX_MAPPINGS 65536
 #define READ_AGAIN_NS (1000ull * 1000 * 1000)
+#define READS_FIRST_NS (500ull * 1000 * 1000) /* that reads may take at once, */
+#define READS_SHARE 20			      /* and of the time after that */
 
 struct place {
 	uint64_t start, end;
@@ -38,6 +42,7 @@ struct known_process {
 
 struct lock_places {
 	struct known_process *processes;
+	uint64_t full_ns; /* when the time that reads took is made up for */
 };
 
 struct lock_places *lock_places_new(void)
@@ -142,13 +147,25 @@ static struct known_process *process_of(struct lock_places *p, pid_t pid)
 	return k;
 }
 
+/* Reads the mappings if it is time to. */
+static void look_again(struct lock_places *p, struct known_process *k)
+{
+	uint64_t now = monotonic_ns();
+
+	if ((k->read_ns && now - k->read_ns <= READ_AGAIN_NS) ||
+	    (p->full_ns > now && p->full_ns - now > READS_FIRST_NS * READS_SHARE))
+		return;
+	read_mappings(k);
+	p->full_ns = (p->full_ns > now ? p->full_ns : now) + (monotonic_ns() - now) * READS_SHARE;
+}
+
 void lock_places_text(struct lock_places *p, pid_t pid, uint64_t address, char *text, size_t size)
 {
 	struct known_process *k = process_of(p, pid);
 	const struct place *found = find(k, address);
 
-	if (!found && (!k->read_ns || monotonic_ns() - k->read_ns > READ_AGAIN_NS)) {
-		read_mappings(k);
+	if (!found) {
+		look_again(p, k);
 		found = find(k, address);
 	}
 	text[0] = '\0';

@@ -15,10 +15,11 @@
 #include "core/profile/facts.h"
 #include "core/profile/source.h"
 #include "core/untrusted/remote_read.h"
+#include "core/untrusted/user_shares.h"
 #include "sampler/sink/sample_sink.h"
 #include "sampler/waiting/lock_places.h"
 
-#define MAX_ROWS 65536	    /* further waits are added up in one row */
+#define MAX_ROWS 65536	    /* for all users; further waits are added up by process */
 #define MAX_NAME_READS 4096 /* of holders that were not sampled themselves */
 
 struct lock_key {
@@ -34,6 +35,7 @@ struct lock_row {
 
 struct lock_waits {
 	struct lock_row *rows;
+	struct user_shares shares;
 	struct lock_places *places;
 	unsigned int nr_name_reads;
 };
@@ -43,6 +45,7 @@ struct lock_waits *lock_waits_new(void)
 	struct lock_waits *w = xcalloc(1, sizeof(*w));
 
 	w->places = lock_places_new();
+	user_shares_init(&w->shares, MAX_ROWS);
 	return w;
 }
 
@@ -57,6 +60,7 @@ void lock_waits_free(struct lock_waits *w)
 		free(r);
 	}
 	lock_places_free(w->places);
+	user_shares_fini(&w->shares);
 	free(w);
 }
 
@@ -86,7 +90,8 @@ static uint32_t owner_thread(struct lock_waits *w, struct sample_sink *out, uint
 	return n ? sample_sink_thread(out, pid, tid, comm) : PROFILE_NONE;
 }
 
-static struct lock_row *row_of(struct lock_waits *w, struct sample_sink *out, struct lock_key key)
+static struct lock_row *row_of(struct lock_waits *w, struct sample_sink *out, uint32_t user,
+			       struct lock_key key)
 {
 	char place[160] = "";
 	struct lock_row *r;
@@ -94,7 +99,7 @@ static struct lock_row *row_of(struct lock_waits *w, struct sample_sink *out, st
 	HASH_FIND(hh, w->rows, &key, sizeof(key), r);
 	if (r)
 		return r;
-	if (HASH_COUNT(w->rows) >= MAX_ROWS) {
+	if (user_shares_take(&w->shares, user, 1) != SHARE_TAKEN) {
 		key = (struct lock_key){ key.pid, 0, PROFILE_NONE, PROFILE_NONE, HOLDER_UNKNOWN };
 		HASH_FIND(hh, w->rows, &key, sizeof(key), r);
 		if (r || HASH_COUNT(w->rows) >= 2 * MAX_ROWS)
@@ -116,8 +121,8 @@ static struct lock_row *row_of(struct lock_waits *w, struct sample_sink *out, st
 	return r;
 }
 
-void lock_waits_add(struct lock_waits *w, struct sample_sink *out, uint32_t pid, uint32_t thread,
-		    const struct wait_facts *f, uint32_t waker, uint64_t weight_ns,
+void lock_waits_add(struct lock_waits *w, struct sample_sink *out, uint32_t user, uint32_t pid,
+		    uint32_t thread, const struct wait_facts *f, uint32_t waker, uint64_t weight_ns,
 		    uint64_t waiting_ns)
 {
 	struct lock_key key = { pid, f->lock, thread, PROFILE_NONE, HOLDER_UNKNOWN };
@@ -132,7 +137,7 @@ void lock_waits_add(struct lock_waits *w, struct sample_sink *out, uint32_t pid,
 		key.holder = waker;
 		key.known_by = HOLDER_WAKER;
 	}
-	r = row_of(w, out, key);
+	r = row_of(w, out, user, key);
 	if (!r)
 		return;
 	r->changed = true;

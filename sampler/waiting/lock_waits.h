@@ -12,10 +12,11 @@ struct sample_sink;
 struct lock_waits *lock_waits_new(void);
 void lock_waits_free(struct lock_waits *waits);
 /*
- * A wait for facts->lock was sampled: `thread` is the sink's, and the sample weighs weight_ns, of
- * which the thread waited waiting_ns. `waker` is the thread that ended it; PROFILE_NONE: not known.
+ * A wait for facts->lock was sampled in a process of `user`: `thread` is the sink's, and the sample
+ * weighs weight_ns, of which the thread waited waiting_ns. `waker` is the thread that ended it;
+ * PROFILE_NONE: not known.
  */
-void lock_waits_add(struct lock_waits *waits, struct sample_sink *out, uint32_t pid,
+void lock_waits_add(struct lock_waits *waits, struct sample_sink *out, uint32_t user, uint32_t pid,
 		    uint32_t thread, const struct wait_facts *facts, uint32_t waker,
 		    uint64_t weight_ns, uint64_t waiting_ns);
 /* Tells the sink the rows that have changed. */

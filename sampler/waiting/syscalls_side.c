@@ -21,6 +21,10 @@
 #include "sampler/waiting/call_names.h"
 #include "sampler/waiting/shared_maps.h"
 
+/* Calls that are samples: a program can make a million in a second, and they fill the recording. */
+#define SAMPLES_PER_S 10000
+#define WINDOWS_PER_S 10
+
 struct syscalls_side {
 	struct syscalls_bpf *skel;
 	struct bpf_link *enter, *leave;
@@ -32,7 +36,9 @@ static void copy_settings(struct syscalls_bpf *skel, const struct sprof_bpf *mai
 	struct syscalls_bpf__rodata *to = skel->rodata;
 	const struct sprof_bpf__rodata *from = main->rodata;
 	uint32_t nr_cpus = (uint32_t)libbpf_num_possible_cpus();
+	uint32_t per_cpu = SAMPLES_PER_S / WINDOWS_PER_S / nr_cpus;
 
+	to->max_in_window = per_cpu ? per_cpu : 1;
 	to->system_wide = from->system_wide;
 	to->callers_only = from->callers_only;
 	to->caller_uid = from->caller_uid;
@@ -143,8 +149,8 @@ static void tell_call(struct sink *sink, uint32_t nr, const struct call_sums *su
 	};
 	char name[32];
 
-	if (known)
-		snprintf(name, sizeof(name), "%s", known);
+	if (known || nr == NO_SYSTEM_CALL)
+		snprintf(name, sizeof(name), "%s", known ? known : "no such system call");
 	else
 		snprintf(name, sizeof(name), "system call %u", nr);
 	fact.name = sink->string(sink, name, strlen(name));

@@ -21,9 +21,12 @@
 #include "core/base/buffer.h"
 #include "core/base/clock.h"
 #include "core/base/cpus.h"
+#include "core/base/log.h"
+#include "core/base/number_map.h"
 #include "sampler/bpf/events.h"
 #include "sampler/bpf/sprof.skel.h"
 #include "sampler/bpf/waiting.skel.h"
+#include "sampler/waiting/guarded_iterator.h"
 #include "sampler/waiting/shared_maps.h"
 #include "sampler/waiting/waiting_way.h"
 #include "sampler/waiting/wakers_side.h"
@@ -37,6 +40,7 @@
 #define WINDOWS_PER_S 10
 #define ADAPT_NS (250ull * 1000 * 1000)
 #define MAX_LINKS 6
+#define LAST_STACKS_NS (1000ull * 1000 * 1000) /* for which copies of stacks may sleep at the end */
 
 struct waiting_side {
 	struct waiting_bpf *skel;
@@ -45,6 +49,7 @@ struct waiting_side {
 	struct bpf_link *links[MAX_LINKS];
 	size_t nr_links;
 	struct bpf_link *watch, *tell; /* iterators over all threads */
+	struct bpf_link *tell_stacks;  /* one that may sleep; NULL: the kernel has none */
 	struct bpf_link *unwatch;      /* at the end of a thread; attached until all are told */
 	int *events;		       /* perf events that interrupt their CPU */
 	void **rings;
@@ -92,7 +97,7 @@ static void choose_programs(struct waiting_side *w)
 	bpf_program__set_autoload(w->skel->progs.at_switch, has_state);
 	bpf_program__set_autoload(w->skel->progs.at_switch_without_state, !has_state);
 	bpf_program__set_autoload(w->skel->progs.tell_threads_with_stacks, stacks);
-	bpf_program__set_autoload(w->skel->progs.tell_threads, !stacks);
+	bpf_program__set_autoload(w->skel->progs.tell_threads, true);
 }
 
 static size_t ring_size(void)
@@ -180,6 +185,7 @@ void waiting_side_free(struct waiting_side *w)
 	bpf_link__destroy(w->unwatch);
 	bpf_link__destroy(w->watch);
 	bpf_link__destroy(w->tell);
+	bpf_link__destroy(w->tell_stacks);
 	for (size_t i = 0; i < w->nr_events; i++) {
 		if (w->rings && w->rings[i])
 			munmap(w->rings[i], ring_size());
@@ -242,12 +248,11 @@ static int watch_threads(struct waiting_side *w)
 
 int waiting_side_start(struct waiting_side *w)
 {
-	const struct bpf_program *tell = w->kernel.reads_other_stacks
-						 ? w->skel->progs.tell_threads_with_stacks
-						 : w->skel->progs.tell_threads;
 	int err = attach_iterator(w->skel->progs.watch_threads, &w->watch);
 
-	err = err ? err : attach_iterator(tell, &w->tell);
+	err = err ? err : attach_iterator(w->skel->progs.tell_threads, &w->tell);
+	if (!err && w->kernel.reads_other_stacks)
+		err = attach_iterator(w->skel->progs.tell_threads_with_stacks, &w->tell_stacks);
 	if (!err)
 		err = attach(w, w->kernel.way == WAITING_AT_SWITCH_END
 					? w->skel->progs.after_switch
@@ -324,33 +329,84 @@ static size_t record_size(const uint8_t *data, size_t size)
 	return size < whole ? 0 : whole;
 }
 
+struct telling {
+	int (*fn)(void *context, void *record, size_t size);
+	void *context;
+	struct number_map told; /* threads */
+	bool again;		/* those that are told already are left out */
+	struct buffer pending;	/* the beginning of a record */
+};
+
+static uint32_t thread_of(const void *record)
+{
+	const struct event_header *h = record;
+
+	return h->type == EVENT_THREAD ? ((const struct thread_event *)record)->tid
+				       : ((const struct snapshot_event *)record)->sample.tid;
+}
+
+/* A thread's own record comes before that of its wait. */
+static void tell(struct telling *t, const uint8_t *data, size_t size)
+{
+	/* Copied, because records in the buffer are not aligned. */
+	void *record = memcpy(xmalloc(size), data, size);
+	bool is_new;
+	uint32_t *told = number_map_at(&t->told, thread_of(record), &is_new);
+
+	if (!t->again)
+		*told = 1;
+	if (!t->again || !*told)
+		t->fn(t->context, record, size);
+	free(record);
+}
+
+static void take_piece(void *context, const void *bytes, size_t nr)
+{
+	struct telling *t = context;
+	struct buffer *b = &t->pending;
+	size_t done = 0, size;
+
+	buffer_add(b, bytes, nr);
+	while ((size = record_size((uint8_t *)b->data + done, b->size - done))) {
+		tell(t, (uint8_t *)b->data + done, size);
+		done += size;
+	}
+	memmove(b->data, b->data + done, b->size - done);
+	b->size -= done;
+}
+
+/* Reads the stacks of waits, too. false: not all threads were told. */
+static bool tell_with_stacks(struct waiting_side *w, struct telling *t)
+{
+	int fd = w->tell_stacks ? bpf_iter_create(bpf_link__fd(w->tell_stacks)) : -1, err;
+
+	if (fd < 0)
+		return false;
+	err = guarded_iterator_read(fd, LAST_STACKS_NS, take_piece, t);
+	close(fd);
+	if (err)
+		log_warning("not all stacks of threads that wait at the end could be read: %s",
+			    strerror(-err));
+	t->pending.size = 0;
+	t->again = true;
+	return !err;
+}
+
 void waiting_side_tell(struct waiting_side *w, int (*fn)(void *context, void *record, size_t size),
 		       void *context)
 {
-	int fd = w->tell ? bpf_iter_create(bpf_link__fd(w->tell)) : -1;
-	struct buffer b = { 0 };
-	uint8_t piece[8192];
+	struct telling t = { .fn = fn, .context = context };
+	char piece[8192];
 	ssize_t n;
+	int fd = tell_with_stacks(w, &t) || !w->tell ? -1 : bpf_iter_create(bpf_link__fd(w->tell));
 
-	while (fd >= 0 && more_to_read(n = read(fd, piece, sizeof(piece)))) {
-		size_t done = 0, size;
-
-		buffer_add(&b, piece, n > 0 ? (size_t)n : 0);
-		while ((size = record_size((uint8_t *)b.data + done, b.size - done))) {
-			/* Copied, because records in the buffer are not aligned. */
-			void *record = xmalloc(size);
-
-			memcpy(record, b.data + done, size);
-			fn(context, record, size);
-			free(record);
-			done += size;
-		}
-		memmove(b.data, b.data + done, b.size - done);
-		b.size -= done;
-	}
+	while (fd >= 0 && more_to_read(n = read(fd, piece, sizeof(piece))))
+		if (n > 0)
+			take_piece(&t, piece, (size_t)n);
 	if (fd >= 0)
 		close(fd);
-	buffer_fini(&b);
+	number_map_fini(&t.told);
+	buffer_fini(&t.pending);
 	bpf_link__destroy(w->unwatch);
 	w->unwatch = NULL;
 }

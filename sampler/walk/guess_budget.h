@@ -1,8 +1,9 @@
 /*
- * How much work the recorder does for guesses in the stacks of one process (guess_caller.h). A
- * process that makes every sample as expensive as it can uses up its own budget, and then its
- * callers are not guessed until time has filled the budget again. The table has a fixed size;
- * processes that share an entry share its budget.
+ * How much work the recorder does for guesses in the stacks of one process, and in those of one
+ * user's processes (guess_caller.h). A process that makes every sample as expensive as it can uses
+ * up its own budget, and then its callers are not guessed until time has filled the budget again.
+ * A user with a thousand such processes uses up the user's. The tables have a fixed size;
+ * processes or users that share an entry share its budget.
  */
 #ifndef SPROF_GUESS_BUDGET_H
 #define SPROF_GUESS_BUDGET_H
@@ -11,15 +12,18 @@
 #include <stdint.h>
 
 #define GUESS_BUDGETS 256u
+#define GUESS_USER_BUDGETS 64u
 
 struct guess_budget {
-	uint64_t used_ns[GUESS_BUDGETS]; /* when what was used so far is filled again */
+	/* when what was used so far is filled again */
+	uint64_t used_ns[GUESS_BUDGETS], used_by_user_ns[GUESS_USER_BUDGETS];
 	uint64_t nr_refused;
 };
 
 /* May the process have callers guessed now? A refusal is counted. */
-bool guess_budget_allows(struct guess_budget *budget, uint32_t process, uint64_t now_ns);
-void guess_budget_use(struct guess_budget *budget, uint32_t process, uint64_t now_ns,
+bool guess_budget_allows(struct guess_budget *budget, uint32_t process, uint32_t user,
+			 uint64_t now_ns);
+void guess_budget_use(struct guess_budget *budget, uint32_t process, uint32_t user, uint64_t now_ns,
 		      unsigned int steps);
 
 #endif

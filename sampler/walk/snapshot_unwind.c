@@ -169,7 +169,7 @@ static size_t guess(struct snapshot_unwinder *u, const struct user_walk_ops *ops
 
 	if (status != WALK_NO_RULE && status != WALK_BAD_STACK && status != WALK_NEED_DWARF)
 		return 0;
-	if (process && !guess_budget_allows(&u->budget, process, now_ns))
+	if (process && !guess_budget_allows(&u->budget, process, u->sample->user, now_ns))
 		return 0;
 	if (!u->mapped && nr_known > 1) {
 		uint64_t frame = u->frames[--nr_known - 1];
@@ -182,7 +182,7 @@ static size_t guess(struct snapshot_unwinder *u, const struct user_walk_ops *ops
 	u->place = (struct snapshot_place){ 0 };
 	found = guess_caller(u->modules, ops, u, &regs, u->frames, u->sps, max, &nr_all, &nr_steps);
 	if (process)
-		guess_budget_use(&u->budget, process, now_ns, nr_steps);
+		guess_budget_use(&u->budget, process, u->sample->user, now_ns, nr_steps);
 	if (!found)
 		return 0;
 	*nr = nr_known;

@@ -53,9 +53,9 @@ struct snapshot_sample {
 	size_t stack_size;
 	/* Equal values: an address means the same. Changes with process, exec, mmap over code. */
 	uint64_t space;
-	uint32_t
-		process; /* which guesses are charged to; 0: they have no budget beyond a stack's */
-	bool guess;	 /* where no rule leads on, callers are guessed: see guess_caller.h */
+	/* Which guesses are charged to; no process: they have no budget beyond a stack's. */
+	uint32_t process, user;
+	bool guess; /* where no rule leads on, callers are guessed: see guess_caller.h */
 };
 
 struct snapshot_result {

@@ -48,14 +48,15 @@ struct walk_target {
 	struct walk_target *next;
 };
 
-struct walk_publisher *walk_publisher_new(bool python, const struct sandbox *sandbox,
-					  struct table_cache *cache)
+int walk_publisher_new(bool python, const struct sandbox *sandbox, struct table_cache *cache,
+		       struct walk_publisher **ret)
 {
 	struct walk_publisher *p = xcalloc(1, sizeof(*p));
+	int err = walk_arena_new(&p->arena);
 
-	if (walk_arena_new(&p->arena)) {
+	if (err) {
 		free(p);
-		return NULL;
+		return err;
 	}
 	p->builder = table_builder_new(walk_arena_rules(p->arena), sandbox, cache);
 	p->files = file_table_new();
@@ -63,7 +64,8 @@ struct walk_publisher *walk_publisher_new(bool python, const struct sandbox *san
 	p->pythons = python ? python_files_new() : NULL;
 	p->code_reader = code_reader_new(sandbox);
 	sample_sink_init(&p->out, &p->stats);
-	return p;
+	*ret = p;
+	return 0;
 }
 
 static void remove_target(struct walk_publisher *p, struct walk_target *t)
@@ -157,6 +159,12 @@ struct walk_target *walk_publisher_add(struct walk_publisher *p, pid_t pid)
 	}
 	walk_target_refresh(t);
 	return t;
+}
+
+void walk_target_free(struct walk_target *t)
+{
+	if (t)
+		remove_target(t->publisher, t);
 }
 
 int walk_publisher_arena_fd(const struct walk_publisher *p)

@@ -20,14 +20,16 @@ struct walk_target;
 /*
  * `python`: walks find Python frames. Files are parsed in the sandbox, which must outlive the
  * publisher (NULL: in this process), and tables are kept in the cache (NULL: nowhere), which must
- * too. NULL, unreported: out of memory.
+ * too. 0 or -errno, not reported; -EFBIG: ulimit -f does not let us have that much shared memory.
  */
-struct walk_publisher *walk_publisher_new(bool python, const struct sandbox *sandbox,
-					  struct table_cache *cache);
+int walk_publisher_new(bool python, const struct sandbox *sandbox, struct table_cache *cache,
+		       struct walk_publisher **ret);
 void walk_publisher_free(struct walk_publisher *publisher);
 
 /* Reads the mappings of a process and begins to compile their rows. NULL: it has ended. */
 struct walk_target *walk_publisher_add(struct walk_publisher *publisher, pid_t pid);
+/* Forgets a process that has ended, or that walks no more. NULL is fine. */
+void walk_target_free(struct walk_target *target);
 /* Descriptors of struct walk_arena and of the target's struct walk_space; the publisher's. */
 int walk_publisher_arena_fd(const struct walk_publisher *publisher);
 int walk_target_space_fd(const struct walk_target *target);

@@ -90,6 +90,23 @@ gpu_ns() {
 	[ "$(gpu_ns gemm_kernel)" -eq 150000 ]
 }
 
+@test "what a process shared with the recorder is given back when it has ended" {
+	local mapped
+	record_gpu -- sh -c 'for i in 1 2 3 4 5 6; do "$0" launch:100; done; sleep 1
+		grep -cE "memfd:sprof-(gpu|walk-space)" /proc/$PPID/maps || true' "$WORK"
+	mapped=$(tail -1 <<<"$output")
+	echo "$mapped regions mapped"
+	[ "$mapped" -eq 0 ]
+	[ "$(gpu_ns gemm_kernel)" -eq 600000 ]
+}
+
+@test "a limit on the size of files is named as the reason why there is no GPU data" {
+	run --separate-stderr bash -c 'ulimit -f 1000; exec "$0" record -s timer --gpu on -o g.data -- true' "$SPROF"
+	echo "$stderr"
+	[ "$status" -eq 125 ]
+	[[ $stderr == *"cannot wait for GPU data: File too large"*"hint: "*"ulimit -f unlimited"* ]]
+}
+
 @test "--gpu-processes selects the processes, and info says how many are left out" {
 	local processes='LOCAL_RANK=0 RANK=8 "$0" launch:1; RANK=0 "$0" launch:20; OMPI_COMM_WORLD_RANK=1 "$0" launch:300
 		"$0" launch:4000; export RANK=3; exec "$0" launch:50000'

@@ -11,6 +11,8 @@
  *	           a file, which holds what the kernel takes to attach a tracer
  *	close      of anything that /proc asks for rights for: it starts a program, and a file is
  *	           closed then whose FUSE server does not answer. Does no work
+ *	waits      of the stack of one thread, which waits for a signal: it lies in a page of such
+ *	           a file
  *
  * Prints "ready" when that is so. Exits with status 77 if it may not do that.
  */
@@ -172,6 +174,26 @@ static void hold_lock(void)
 	usleep(400000);
 }
 
+/* Never returns. The thread's own stack is left, so that no one but a reader needs the page. */
+static void *wait_on(void *page)
+{
+	__asm__ volatile("mov %0, %%rsp\n1: mov %1, %%eax\n\tsyscall\n\tjmp 1b"
+			 :
+			 : "r"((char *)page + PAGE / 2), "i"(SYS_pause)
+			 : "memory");
+	return NULL;
+}
+
+static void wait_where_no_one_can_read(void)
+{
+	void *page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE, endless_file(), 0);
+	pthread_t thread;
+
+	if (page == MAP_FAILED || pthread_create(&thread, NULL, wait_on, page))
+		cannot("waits");
+	usleep(200000);
+}
+
 static void *start_from(void *fd)
 {
 	char *const none[] = { NULL };
@@ -209,6 +231,8 @@ int main(int argc, char **argv)
 		hold_lock();
 	else if (!strcmp(kind, "exec"))
 		hold_tracers_off();
+	else if (!strcmp(kind, "waits"))
+		wait_where_no_one_can_read();
 	else if (!strcmp(kind, "close"))
 		close_for_ever(argc > 2 ? argv[2] : "10");
 	if (write(1, "ready\n", 6) != 6)

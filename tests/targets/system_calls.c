@@ -5,14 +5,27 @@
  *
  * N times getppid() and a write() of one byte, N / 2 times a close() that fails, twenty times a
  * sleep of 5 ms, of which its function naps() is made. Prints `NAME CALLS ERRORS`.
+ *
+ *	system_calls N none
+ *
+ * First 4000 calls of numbers that no system call has, each another one.
+ *
+ *	system_calls N long
+ *
+ * First 100000 calls that take longer than a microsecond: reads of 64 KiB of zeros.
  */
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #define NR_NAPS 20
+#define NR_NONE 4000
+#define FIRST_NONE 600
+#define NR_LONG 100000
 
 static __attribute__((noipa)) void naps(void)
 {
@@ -23,13 +36,26 @@ static __attribute__((noipa)) void naps(void)
 	__asm__ volatile("");
 }
 
+static int read_zeros(void)
+{
+	static char zeros[65536];
+	int fd = open("/dev/zero", O_RDONLY | O_CLOEXEC);
+
+	for (int i = 0; i < NR_LONG; i++)
+		if (read(fd, zeros, sizeof(zeros)) != sizeof(zeros))
+			return 1;
+	return close(fd);
+}
+
 int main(int argc, char **argv)
 {
 	long n = argc > 1 ? atol(argv[1]) : 10000;
 	int fds[2];
 
-	if (pipe(fds))
+	if (pipe(fds) || (argc > 2 && !strcmp(argv[2], "long") && read_zeros()))
 		return 1;
+	for (long i = 0; argc > 2 && !strcmp(argv[2], "none") && i < NR_NONE; i++)
+		syscall(FIRST_NONE + i);
 	for (long i = 0; i < n; i++) {
 		char byte;
 

@@ -5,6 +5,7 @@
  */
 #include "sampler/timer/targets/publish.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,6 +33,9 @@ int timer_publish_init(struct timer_publish *t, struct profile_stats *stats, str
 	err = walk_arena_new(&t->arena);
 	if (err)
 		log_error(-err, "make room for unwind rows");
+	if (err == -EFBIG)
+		log_hint("the limit on the size of files counts for memory that is shared with "
+			 "programs, too: ulimit -f unlimited");
 	if (err)
 		return err;
 	t->builder = table_builder_new(walk_arena_rules(t->arena), sandbox, cache);

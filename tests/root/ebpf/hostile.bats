@@ -71,6 +71,6 @@ says_why() {
 	work stack_maze 60000 callers
 	"$SPROF" record -o "$data" --source perf -F 4999 -d 3s -p "${pids[-1]}" 2>"$folded.log"
 	cat "$folded.log"
-	grep -q 'guesses of callers for one process took too long' "$folded.log"
+	grep -q 'guesses of callers for one process or user took too long' "$folded.log"
 	[ "$("$SPROF" info --json "$data" | jq '.samples > 100 and .limits > 100')" = true ]
 }

@@ -25,6 +25,16 @@ setup() {
 	[ "$status" -eq 1 ]
 }
 
+@test "calls of numbers that do not exist leave room for others" {
+	"$SPROF" record -q --source ebpf --syscalls -o data -- "$TARGETS/system_calls" 2000 none >truth
+	"$SPROF" report --syscalls --json data >calls.json
+	"$SPROF" report --syscalls data
+	jq -e '[.rows[] | select(.call == "clock_nanosleep")] | length == 1 and .[0].calls == 20' calls.json
+	jq -e '[.rows[] | select(.call == "no such system call")] | length == 1 and .[0].calls >= 3000 and
+		.[0].calls == .[0].errors' calls.json
+	"$SPROF" info --json data | jq -e '.lost == 0'
+}
+
 @test "calls over the threshold are kept with their stacks" {
 	"$SPROF" record -q --source ebpf --clock wall --syscalls=3ms -o data -- "$TARGETS/system_calls" 2000 >truth
 	"$SPROF" fold --time --column long-calls data | awk '
@@ -32,6 +42,15 @@ setup() {
 		END { printf "%.1f ms of %.1f ms\n", naps / 1e6, all / 1e6; exit naps < 1e8 || naps < 0.9 * all }'
 	"$SPROF" report --json --column long-calls data | jq -e '.samples >= 20 and .rows[0].function == "clock_nanosleep"'
 	"$SPROF" report --syscalls data | grep 'calls took as long as --syscalls asked for'
+}
+
+@test "calls that are too many to be kept are lost samples, and are counted all the same" {
+	local from=$SECONDS
+	"$SPROF" record -q --source ebpf --syscalls=1us -o data -- "$TARGETS/system_calls" 1000 long >truth
+	"$SPROF" report --json --column long-calls data | jq -e --argjson s $((SECONDS - from)) '
+		.samples > 100 and .samples <= 10000 * ($s + 2)'
+	"$SPROF" info --json data | jq -e '.lost > 10000'
+	"$SPROF" report --syscalls --json data | jq -e '.rows[] | select(.call == "read") | .calls > 100000'
 }
 
 @test "strace counts the same calls" {

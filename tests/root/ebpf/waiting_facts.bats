@@ -123,6 +123,19 @@ while os.read(fd, 1): pass' &
 	most polls "poll wait" "poll wait_[[]w[]];listens on port $server, the first of 2_"
 }
 
+@test "a file that has the name of an epoll set is none" {
+	mkfifo '[eventpoll]'
+	"$SPROF" record -q --source ebpf --clock off -o data -- python3 -c '
+import os, select, time
+poll = select.poll()
+poll.register(os.open("[eventpoll]", os.O_RDWR), select.POLLIN)
+end = time.time() + 1
+while time.time() < end: poll.poll(20)'
+	fold_waits data
+	most python3 "poll wait" 'poll wait_\[w\];pipe \[eventpoll\]_'
+	! grep -q 'epoll set' waiting
+}
+
 @test "waits for a disk name the device and the file" {
 	local device
 	device=$(df --output=source . | tail -1)

@@ -23,7 +23,7 @@ tried() { # ARGUMENTS...
 
 @test "a file that only root may read is not read for another user" {
 	local command
-	for command in fold flame report info imports "export -f pprof -o out"; do
+	for command in fold flame report info imports ranks "export -f pprof -o out"; do
 		tried "$SPROF" $command "$secret"
 		[ "$status" -eq 1 ]
 		[[ $stderr == *"$secret"*"Permission denied"* ]]

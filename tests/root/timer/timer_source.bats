@@ -287,6 +287,13 @@ bears() { # MODE
 	[[ ${lines[0]} == *": it is a symbolic link, and a recording follows none" ]]
 }
 
+@test "timer: a limit on the size of files is named as what stands in the way" {
+	run bash -c 'ulimit -f 1000; exec "$0" record --source timer -o "$1" -- true' "$SPROF" "$BATS_TEST_TMPDIR/data"
+	echo "$output"
+	[ "$status" -eq 125 ]
+	[[ $output == *"cannot make room for unwind rows: File too large"*"hint: "*"ulimit -f unlimited"* ]]
+}
+
 # The recorder looks every 10 s.
 # bats test_tags=full
 @test "timer: libraries that are unmapped are closed" {

@@ -127,6 +127,18 @@ ends_within() {
 	done
 }
 
+# At its end a recording of waits copies the stacks of threads that wait.
+@test "a thread that waits on a stack that cannot be read keeps no recording from its end" {
+	stuck waits
+	ends_within 5 --source ebpf --clock off -d 1s -p "$target"
+	if [ "$status" -ne 0 ]; then
+		[[ $stderr == *"sample with ebpf"* ]]
+		skip "waits cannot be recorded here"
+	fi
+	[ "$("$SPROF" info --json "$data" | jq '.finished')" = true ]
+	"$SPROF" fold --column waiting "$data" | grep -q 'signal wait_\[w\]'
+}
+
 # ---- connections
 
 # Sets `net`, which runs a command where it sees no abstract sockets but those of commands run so: strangers connect to

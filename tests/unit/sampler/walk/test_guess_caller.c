@@ -291,6 +291,26 @@ static void a_process_with_such_stacks_uses_up_its_own_budget(void **state)
 	snapshot_unwinder_free(u);
 }
 
+static void a_user_with_many_such_processes_uses_up_the_users_budget(void **state)
+{
+	struct program *p = *state;
+	struct snapshot_unwinder *u = hostile(p);
+	uint64_t refused;
+
+	p->sample.user = 1000;
+	for (int i = 0; i < NR_SAMPLES; i++) { /* each process makes one sample */
+		p->sample.process = (uint32_t)(1 + i);
+		lookups_of_samples(p, u, 1);
+	}
+	refused = snapshot_unwinder_refused(u);
+	assert_in_range(refused, NR_SAMPLES / 4, NR_SAMPLES - 1);
+	p->sample.user = 1001;
+	p->sample.process = NR_SAMPLES + 1;
+	assert_in_range(lookups_of_samples(p, u, 1), 100, STEPS_MAX);
+	assert_int_equal(snapshot_unwinder_refused(u), refused);
+	snapshot_unwinder_free(u);
+}
+
 static void calls_are_told_by_their_bytes(void **state)
 {
 	static const struct {
@@ -333,6 +353,7 @@ int main(void)
 		TEST(the_search_has_an_end),
 		TEST(a_stack_full_of_callers_takes_few_steps),
 		TEST(a_process_with_such_stacks_uses_up_its_own_budget),
+		TEST(a_user_with_many_such_processes_uses_up_the_users_budget),
 		cmocka_unit_test(calls_are_told_by_their_bytes),
 	};
 

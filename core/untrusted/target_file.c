@@ -2,10 +2,9 @@
  * A target controls what lies at its paths: opening goes through safe_open.h, and the owner of the
  * file is checked on the descriptor.
  */
-#include "core/rights/target_file.h"
+#include "core/untrusted/target_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -15,10 +14,10 @@
 #include <unistd.h>
 
 #include "core/base/log.h"
+#include "core/base/proc_status.h"
 #include "core/rights/safe_open.h"
-#include "core/base/text_file.h"
+#include "core/untrusted/remote_read.h"
 
-#define STATUS_SIZE_MAX (64u << 10)
 #define TARGET_FILE_MAX (4ull << 30) /* bytes; the readers have smaller limits of their own */
 
 /* Reads the last number of the line "key:". NSpid lists the namespaces, innermost last. */
@@ -44,24 +43,18 @@ static bool last_number_of(const char *text, const char *key, uint32_t *ret_numb
 
 uint32_t target_file_pid_inside(uint32_t pid)
 {
-	char path[64], *status;
+	char status[8192];
 	uint32_t inside = pid;
-	size_t size;
-	int fd;
 
-	snprintf(path, sizeof(path), "/proc/%u/status", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0 || text_file_read(fd, STATUS_SIZE_MAX, &status, &size))
-		return pid;
-	last_number_of(status, "\nNSpid:", &inside);
-	free(status);
+	if (!proc_status_text((pid_t)pid, status, sizeof(status)))
+		last_number_of(status, "\nNSpid:", &inside);
 	return inside;
 }
 
 /* No symbolic link on the path may lead out of the process's root. */
 static int open_in_root(uint32_t pid, const char *path)
 {
-	int root = safe_open_root_of((pid_t)pid), fd;
+	int root = remote_open_root((pid_t)pid), fd;
 
 	if (root < 0)
 		return root;
