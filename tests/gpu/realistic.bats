@@ -33,6 +33,10 @@ in_realistic_model() { # FILE [FILTER]
 	in_realistic_model timeline
 }
 
+@test "torch traces are the same in the realistic model" {
+	in_realistic_model torch_trace
+}
+
 @test "ranges are the same in the realistic model" {
 	in_realistic_model nvtx
 }
