@@ -133,8 +133,8 @@ static void add_span(struct writer *w, const struct profile_sample *s)
 	close_to(w, same);
 	w->open = xgrow(w->open, &w->open_capacity, w->nr_next + 1, sizeof(*w->open));
 	for (; w->nr_open < w->nr_next; w->nr_open++)
-		w->open[w->nr_open] = (struct span){ w->next[w->nr_open], w->end_ns,
-						    ++w->nr_spans };
+		w->open[w->nr_open] =
+			(struct span){ w->next[w->nr_open], w->end_ns, ++w->nr_spans };
 	w->end_ns += s->weight;
 }
 
@@ -190,8 +190,8 @@ static bool is_wanted(const struct writer *w, const struct track *t)
 	       (t->thread != PROFILE_NONE && w->p->threads[t->thread].pid == w->opts->pid);
 }
 
-int sample_spans_add(struct buffer *b, const struct profile *p, const struct sample_spans_opts *opts,
-		     const char **separator)
+int sample_spans_add(struct buffer *b, const struct profile *p,
+		     const struct sample_spans_opts *opts, const char **separator)
 {
 	struct writer w = { .p = p, .opts = opts, .b = b, .separator = *separator };
 	struct timeline timeline;

@@ -15,7 +15,7 @@
 #include "core/profile/facts.h"
 #include "core/profile/profile.h"
 #include "output/export/torch_ranges.h"
-#include "output/insight/occupancy.h"
+#include "output/report/occupancy.h"
 #include "output/text/text.h"
 
 #define MAX_NAMED 4096 /* GPUs and streams that get a name */
@@ -27,7 +27,7 @@ struct writer {
 	struct torch_ranges ranges;
 	struct {
 		uint64_t device, stream;
-	} *named;
+	} * named;
 	size_t nr_named, named_capacity;
 };
 
@@ -38,7 +38,7 @@ static void add_us(struct writer *w, const char *key, uint64_t ns)
 		      (unsigned int)(ns % 1000));
 }
 
-/* Time counts from a moment months before the recording: a little before its start is no problem. */
+/* Times count from long before the recording, so those before its start are no problem. */
 static uint64_t place(const struct writer *w, uint64_t time_ns)
 {
 	uint64_t at = time_ns + w->e->offset_ns, start = w->e->p->meta.start_ns;
@@ -149,8 +149,8 @@ static void add_shape(struct writer *w, const struct fact_gpu_activity *a)
 		      a->registers, a->shared_bytes);
 	if (!d || !d->nr_sms || !d->warp_threads)
 		return;
-	double blocks = (double)a->grid[0] * (double)a->grid[1] * (double)a->grid[2] /
-			(double)d->nr_sms;
+	double blocks =
+		(double)a->grid[0] * (double)a->grid[1] * (double)a->grid[2] / (double)d->nr_sms;
 	double warps = (double)a->block[0] * (double)a->block[1] * (double)a->block[2] /
 		       (double)d->warp_threads;
 
@@ -261,8 +261,8 @@ static void add_calls(struct writer *w)
 			list[nr++] = (uint32_t)i;
 	qsort_r(list, nr, sizeof(*list), compare_calls, (void *)w->activities);
 	for (size_t i = 0; i < nr; i++)
-		if (!i || w->activities[list[i]].correlation !=
-				  w->activities[list[i - 1]].correlation)
+		if (!i ||
+		    w->activities[list[i]].correlation != w->activities[list[i - 1]].correlation)
 			add_call(w, list[i]);
 	free(list);
 }
@@ -274,9 +274,8 @@ static void add_annotations(struct writer *w)
 
 	for (size_t i = 0; i < r->nr; i++) {
 		const struct torch_range *range = &r->list[i];
-		uint32_t tid = range->thread == PROFILE_NONE
-				       ? w->e->pid
-				       : w->e->p->threads[range->thread].tid;
+		uint32_t tid = range->thread == PROFILE_NONE ? w->e->pid
+							     : w->e->p->threads[range->thread].tid;
 
 		begin_span(w, w->e->pid, tid, range->start_ns, range->end_ns - range->start_ns,
 			   "user_annotation", profile_str(w->e->p, range->name));

@@ -1,4 +1,4 @@
-/* Ranks come from the launcher of the job (FACT_RANK); readers demand that each file has another. */
+/* Ranks come from the launcher of the job (FACT_RANK); readers demand one rank per file. */
 #include "output/export/torch_parts.h"
 
 #include <stdbool.h>
@@ -80,8 +80,7 @@ static void number_the_rest(struct torch_part *parts, size_t nr)
 	uint64_t next = 0;
 
 	for (size_t i = 0; i < nr; i++)
-		if (parts[i].rank == NO_RANK ||
-		    (nr_taken && taken[nr_taken - 1] == parts[i].rank))
+		if (parts[i].rank == NO_RANK || (nr_taken && taken[nr_taken - 1] == parts[i].rank))
 			parts[i].rank = NO_RANK;
 		else
 			taken[nr_taken++] = parts[i].rank;

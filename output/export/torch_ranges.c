@@ -133,8 +133,8 @@ static void extend(struct torch_ranges *r, uint32_t range, const struct fact_gpu
 		return;
 	r->extents =
 		xgrow(r->extents, &r->extents_capacity, r->nr_extents + 1, sizeof(*r->extents));
-	r->extents[r->nr_extents] = (struct torch_extent){ a->device, a->stream, a->start_ns,
-							   end,	      range,	 in->first };
+	r->extents[r->nr_extents] =
+		(struct torch_extent){ a->device, a->stream, a->start_ns, end, range, in->first };
 	in->first = (uint32_t)r->nr_extents++;
 	in->nr_extents++;
 }
@@ -151,9 +151,9 @@ static void sweep(struct torch_ranges *r, const struct fact_gpu_activity *rows,
 
 		if (!i || c->thread != calls[i - 1].thread)
 			depth = 0;
-		for (; next < r->nr && (r->list[next].thread < c->thread ||
-					(r->list[next].thread == c->thread &&
-					 r->list[next].start_ns <= c->time_ns));
+		for (; next < r->nr &&
+		       (r->list[next].thread < c->thread || (r->list[next].thread == c->thread &&
+							     r->list[next].start_ns <= c->time_ns));
 		     next++) {
 			const struct torch_range *range = &r->list[next];
 

@@ -37,7 +37,7 @@ struct torch_ranges {
 void torch_ranges_init(struct torch_ranges *r, const struct profile *p, uint32_t pid);
 void torch_ranges_fini(struct torch_ranges *r);
 
-/* 1 + the index of the innermost range in which that row of FACT_GPU_ACTIVITY was launched, or 0. */
+/* 1 + the index of the innermost range around the call of that row of FACT_GPU_ACTIVITY, or 0. */
 static inline uint32_t torch_ranges_of(const struct torch_ranges *r, size_t activity)
 {
 	return r->of_activity[activity];

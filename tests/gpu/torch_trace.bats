@@ -38,11 +38,13 @@ python_with() { # folder, module, package
 @test "a folder gets a file for each rank, and one file cannot hold several processes" {
 	WORK=$TARGETS/gpu_rank
 	job() {
+		local pids=()
 		truncate -s 4M job
 		for r in 0 1 2 3; do
 			FAKE_JOB=$PWD/job RANK=$r LOCAL_RANK=$r WORLD_SIZE=4 timeout 60 "$WORK" 4 &
+			pids+=($!)
 		done
-		wait
+		wait "${pids[@]}"
 	}
 	export WORK
 	export -f job

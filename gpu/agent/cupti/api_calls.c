@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "gpu/agent/base/clock.h"
+#include "gpu/agent/base/cost.h"
 #include "gpu/agent/cupti/cupti.h"
 #include "gpu/agent/cupti/launch.h"
 #include "gpu/agent/cupti/launch_gate.h"
@@ -161,13 +162,19 @@ static void leave(uint32_t domain, uint32_t cbid, const struct cupti_callback_da
 	if (!t || (capture_kind() && !capture_call(domain, api_class)))
 		return;
 	/* collecting may have begun between enter and exit */
-	if (!entered || entered > now)
+	if (!entered || entered > now) {
+		if (governor_has_paused()) /* the call began before the window */
+			return;
 		entered = now;
+	}
 	api = lane_api(&t->lane, domain, cbid, d->function_name, api_class);
 	if (!is_nested(t, domain, d->correlation_id))
 		lane_count_call(&t->lane, api, clock_ticks_duration_ns(now - entered));
-	if (domain != GPU_API_DRIVER || api_class == GPU_API_OTHER)
+	if (domain != GPU_API_DRIVER || api_class == GPU_API_OTHER || governor_only_counts()) {
+		governor_pay(t, now);
 		return;
+	}
+	info.window = governor_window();
 	info.stack = stack_of(t, api_class, now - entered, frame);
 	info.range = range_current(t);
 	info.tid = t->tid;
@@ -194,6 +201,7 @@ static void leave(uint32_t domain, uint32_t cbid, const struct cupti_callback_da
 	}
 	if (!(t->counts[THREAD_LAUNCHES] & 1023))
 		thread_count(t, THREAD_CALLBACK_TICKS, clock_ticks() - now);
+	governor_pay(t, now);
 }
 
 /* A node of a graph was made, by the thread that captures or by a call that adds it. */

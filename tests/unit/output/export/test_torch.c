@@ -116,8 +116,8 @@ static void work_belongs_to_the_innermost_range_around_its_call(void **state)
 		profile_thread(p, PID, 2, 0);
 		for (uint32_t t = 0; t < 2; t++)
 			for (int i = 0; i < 3; i++)
-				add_nested(p, t, 1000 + (uint64_t)i * 2000, 2800 + (uint64_t)i * 2000,
-					   (int)below(4));
+				add_nested(p, t, 1000 + (uint64_t)i * 2000,
+					   2800 + (uint64_t)i * 2000, (int)below(4));
 		for (int i = 0; i < NR_ACTIVITIES; i++)
 			add_activity(p, (uint32_t)below(2), 901 + below(3500) * 2, below(3));
 		torch_ranges_init(&r, p, PID);
