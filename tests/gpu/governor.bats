@@ -46,8 +46,10 @@ within_limit() { # parts per thousand
 
 # The program says how often it launched. Four standard errors are not reached by chance.
 @test "estimates of a high rate of launches are off by no more than their error" {
-	SPIN_COUNT=$PWD/count record_gpu --max-overhead 0.5% -- "$WORK" rate:8000
-	within_limit 5
+	local thousandths=5
+	! is_realistic || thousandths=20 # there a window costs more, as collecting ends slowly
+	SPIN_COUNT=$PWD/count record_gpu --max-overhead $(jq -n "$thousandths / 10")% -- "$WORK" rate:8000
+	within_limit $thousandths
 	jq -e --argjson n "$(cat count)" '(.rows[] | select(.name == "gemm_kernel")) as $row |
 		(.estimates[] | select(.name == "gemm_kernel")) as $e | ($e.all_calls - $n) as $wrong |
 		([$n, $row.calls, $e.all_calls, $e.calls_error] | debug) as $shown |

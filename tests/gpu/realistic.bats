@@ -37,6 +37,14 @@ in_realistic_model() { # FILE [FILTER]
 	in_realistic_model torch_trace
 }
 
+@test "kinds are chosen in the realistic model" {
+	in_realistic_model kinds
+}
+
+@test "costs are limited in the realistic model" {
+	in_realistic_model governor
+}
+
 @test "ranges are the same in the realistic model" {
 	in_realistic_model nvtx
 }
