@@ -138,6 +138,7 @@ static void count_only(void)
 {
 	set_level(GPU_LEVEL_LAUNCHES);
 	__atomic_store_n(&governor.only_counts, 1, __ATOMIC_RELAXED);
+	__atomic_store_n(&governor.is_paused, 0, __ATOMIC_RELAXED);
 	subscription_count_launches();
 	/* what the windows before cost is not paid for by counts */
 	g.account = 0;
@@ -158,6 +159,7 @@ static void pause_collecting(void)
 
 	__atomic_store_n(&governor.has_paused, 1, __ATOMIC_RELAXED);
 	subscription_pause();
+	__atomic_store_n(&governor.is_paused, 1, __ATOMIC_RELAXED);
 	g.is_open = false;
 	g.changed_ns = clock_now_ns();
 	spend(g.changed_ns - begun);
@@ -173,6 +175,7 @@ static void open_window(void)
 	g.is_open = true;
 	g.in_calls_ns = 0;
 	__atomic_store_n(&governor.window, (uint32_t)++g.nr_windows, __ATOMIC_RELAXED);
+	__atomic_store_n(&governor.is_paused, 0, __ATOMIC_RELAXED);
 	subscription_resume();
 	spend(clock_now_ns() - begun);
 }

@@ -17,6 +17,7 @@ struct governor_state {
 	uint32_t only_counts; /* calls are counted, and nothing else */
 	uint32_t window;      /* the number of the open window; 0 = none */
 	uint32_t has_paused;
+	uint32_t is_paused; /* calls pass the gate of launches, and nothing is noted */
 	uint64_t buffer_ticks;
 };
 extern struct governor_state governor;
@@ -36,6 +37,20 @@ static inline uint32_t governor_window(void)
 static inline bool governor_has_paused(void)
 {
 	return __atomic_load_n(&governor.has_paused, __ATOMIC_RELAXED);
+}
+
+static inline bool governor_is_paused(void)
+{
+	return __atomic_load_n(&governor.is_paused, __ATOMIC_RELAXED);
+}
+
+/* Such a call costs what the beginning of a callback does. */
+static inline void governor_pay_for_gate(void)
+{
+	struct thread *t = thread_self();
+
+	if (t)
+		thread_count(t, THREAD_CALLS, 1);
 }
 
 /* At the end of a callback that began at that tick. */

@@ -91,6 +91,11 @@ static uint32_t class_of(uint32_t domain, uint32_t cbid)
 	return __atomic_load_n(&classes[domain][cbid < GPU_MAX_CBIDS ? cbid : 0], __ATOMIC_RELAXED);
 }
 
+uint32_t api_calls_class(uint32_t domain, uint32_t cbid)
+{
+	return domain < 2 ? class_of(domain, cbid) : GPU_API_OTHER;
+}
+
 /* Of these calls CUPTI makes records of what the GPU does. */
 static bool awaits_record(uint32_t api_class)
 {
@@ -249,6 +254,11 @@ void api_calls_callback(void *user, uint32_t domain, uint32_t cbid, const void *
 	if (__builtin_expect(__atomic_load_n(&finalize, __ATOMIC_RELAXED) != NULL, 0) &&
 	    d->site == CUPTI_API_EXIT && *agent.alive)
 		finalize_now();
+	if (governor_is_paused()) {
+		if (d->site == CUPTI_API_EXIT && *agent.alive)
+			governor_pay_for_gate();
+		return;
+	}
 	if (!agent_collects() || (domain != CUPTI_DRIVER_API && domain != CUPTI_RUNTIME_API))
 		return;
 	if (d->site == CUPTI_API_ENTER)

@@ -135,11 +135,20 @@ static void enable_call(void *subscriber, uint32_t domain, uint32_t cbid)
 	enabled_callbacks[domain - 1][cbid] = 1;
 }
 
-void disable_callbacks(void *subscriber)
+static bool is_launch(uint32_t domain, uint32_t cbid)
+{
+	uint32_t api_class = api_calls_class(domain - 1, cbid);
+
+	return domain == CUPTI_DRIVER_API &&
+	       (api_class == GPU_API_LAUNCH || api_class == GPU_API_GRAPH_LAUNCH);
+}
+
+void disable_callbacks(void *subscriber, bool but_launches)
 {
 	for (uint32_t domain = 1; domain <= 3; domain++)
 		for (uint32_t cbid = 0; cbid < GPU_MAX_CBIDS; cbid++) {
-			if (!enabled_callbacks[domain - 1][cbid])
+			if (!enabled_callbacks[domain - 1][cbid] ||
+			    (but_launches && is_launch(domain, cbid)))
 				continue;
 			cupti.enable_callback(0, subscriber, domain, cbid);
 			enabled_callbacks[domain - 1][cbid] = 0;

@@ -19,7 +19,7 @@ void enable_whole_graphs(void);
 /* The same because the kernels cost too much. False where CUPTI refuses. */
 bool enable_graphs_for_cost(void);
 void enable_callbacks(void *subscriber);
-void disable_callbacks(void *subscriber);
+void disable_callbacks(void *subscriber, bool but_launches);
 /*
  * Asks for a record of each device, once. CUPTI reports devices that exist already only through the
  * function that dumps them. That function calls the driver, and we may be inside cuInit(): so this

@@ -76,11 +76,3 @@ void launch_gate_open(void)
 {
 	__atomic_store_n(&is_closed, false, __ATOMIC_RELEASE);
 }
-
-void launch_gate_forget(void)
-{
-	struct thread *t;
-
-	for (uint32_t i = 0; (t = thread_at(i)); i++)
-		__atomic_store_n(&t->in_launch, 0, __ATOMIC_RELAXED);
-}

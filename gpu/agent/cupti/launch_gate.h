@@ -22,10 +22,5 @@ void launch_gate_leave(void);
  */
 bool launch_gate_close(void);
 void launch_gate_open(void);
-/*
- * While no callback is enabled: a thread whose callbacks were disabled inside a launch seems to be
- * in it still.
- */
-void launch_gate_forget(void);
 
 #endif

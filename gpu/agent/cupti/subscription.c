@@ -106,13 +106,13 @@ void subscription_flush(void)
 
 void subscription_pause(void)
 {
-	disable_kinds(); /* first: the gate of launches needs the callbacks */
-	disable_callbacks(subscriber);
+	disable_kinds();
+	/* the gate must know of launches that begin now, too, when kinds are disabled again */
+	disable_callbacks(subscriber, launch_gate_is_needed());
 }
 
 void subscription_resume(void)
 {
-	launch_gate_forget();
 	enable_kinds();
 	enable_callbacks(subscriber);
 }
@@ -129,7 +129,7 @@ void subscription_count_launches(void)
 
 void subscription_count_nothing(void)
 {
-	disable_callbacks(subscriber);
+	disable_callbacks(subscriber, false);
 }
 
 /* Gives work that runs some time to end: a record that is forced out has no end, for good. */
