@@ -6,9 +6,11 @@
 
 #include <argp.h>
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/options/export_format.h"
@@ -36,7 +38,9 @@ static const struct argp_option options[] = {
 	{ "format", 'f', "FORMAT", 0, "One of the formats below (default: by what OUT ends in)",
 	  0 },
 	{ "output", 'o', "OUT", 0,
-	  "Write here (default: standard output), compressed if OUT ends in .gz", 0 },
+	  "Write here (default: standard output), compressed if OUT ends in .gz; DIR/ for torch: a "
+	  "file per process",
+	  0 },
 	{ 0 }
 };
 
@@ -112,7 +116,7 @@ static const struct argp argp = {
 	"Examples:\n"
 	"  sprof export -o profile.pb.gz && go tool pprof -top profile.pb.gz\n"
 	"  sprof export -o app.trace.json.gz\n"
-	"  sprof export -f pprof old.data | curl --data-binary @- http://collector/\n",
+	"  sprof export -f torch -o traces/ && tensorboard --logdir traces\n",
 	(const struct argp_child[]){ { &filter_argp, 0, "Filters:", 1 }, { 0 } },
 	help_filter,
 	NULL,
@@ -130,17 +134,74 @@ static void compress(struct buffer *b)
 	buffer_fini(&plain);
 }
 
+static void report_error(const struct export_opts *o, int err)
+{
+	char *what = xasprintf("'%s'", o->input ? o->input : LOAD_DEFAULT_PATH);
+
+	export_report_error(o->exporter, err, what);
+	free(what);
+}
+
+/* The files of a folder that are written so far. */
+struct folder {
+	const char *path;
+	bool failed; /* reported */
+};
+
+static int write_file(void *context, const char *name, struct buffer *b)
+{
+	struct folder *to = context;
+	char *path = xasprintf("%s%s", to->path, name);
+	int err;
+
+	if (exporter_is_gzipped(name))
+		compress(b);
+	err = view_write(path, b);
+	to->failed = err;
+	if (!err)
+		log_info("wrote %s", path);
+	free(path);
+	return err;
+}
+
+static int write_folder(const struct export_opts *o, const struct profile *p)
+{
+	struct folder to = { .path = o->output };
+	int err;
+
+	if (!o->exporter->write_files) {
+		log_error(0, "write '%s': %s is one file, and the name ends as a folder's",
+			  o->output, o->exporter->name);
+		return -EISDIR;
+	}
+	if (mkdir(o->output, 0777) && errno != EEXIST) {
+		err = -errno;
+		log_error(-err, "make the folder '%s'", o->output);
+		return err;
+	}
+	err = o->exporter->write_files(p, write_file, &to);
+	if (err && !to.failed)
+		report_error(o, err);
+	return err;
+}
+
+static bool is_folder(const char *path)
+{
+	size_t n = path ? strlen(path) : 0;
+
+	return n && path[n - 1] == '/';
+}
+
 static int write_export(const struct export_opts *o, const struct profile *p)
 {
 	struct buffer b = { 0 };
-	int err = o->exporter->write(&b, p);
-	const char *input = o->input ? o->input : LOAD_DEFAULT_PATH;
+	int err;
 
-	if (err == -EDOM)
-		log_error(0, "write '%s' as %s: it holds counts, and the format needs times", input,
-			  o->exporter->name);
-	else if (err)
-		log_error(-err, "write '%s' as %s", input, o->exporter->name);
+	if (is_folder(o->output))
+		return write_folder(o, p);
+	err = o->exporter->write(&b, p);
+	if (err)
+		report_error(o, err);
 	if (!err && o->output && exporter_is_gzipped(o->output))
 		compress(&b);
 	if (!err)

@@ -338,7 +338,7 @@ static int write_merged(const struct merge_opts *o, struct profile *p,
 	profile_sink_free(sink);
 	err = o->exporter->write(&b, p);
 	if (err)
-		log_error(-err, "write what was merged as %s", o->exporter->name);
+		export_report_error(o->exporter, err, "what was merged");
 	else
 		err = view_write(o->output, &b);
 	buffer_fini(&b);

@@ -14,6 +14,7 @@
 #include "gpu/activities.h"
 #include "gpu/api_calls.h"
 #include "gpu/blame.h"
+#include "gpu/estimates.h"
 #include "gpu/memory_points.h"
 #include "gpu/names.h"
 #include "gpu/runs.h"
@@ -43,6 +44,7 @@ struct gpu_collect {
 	struct timeline timeline;
 	struct activities activities;
 	struct memory_points memory;
+	struct estimates estimates;
 	union gpu_any_record *postponed; /* work whose call has not come yet */
 	size_t nr_postponed, postponed_capacity;
 	uint64_t nr_without_call, nr_in_future;
@@ -85,6 +87,8 @@ struct gpu_collect *gpu_collect_new(struct shared_region *region,
 	c->timeline.blame = &c->blame;
 	c->activities.names = &c->names;
 	c->memory.names = &c->names;
+	c->estimates.names = &c->names;
+	c->estimates.limit_ppm = opts->max_overhead_ppm;
 	names_thread(&c->names, 0); /* now, while /proc has the name of the process */
 	tell_rank(sink, opts->pid);
 	return c;
@@ -140,6 +144,21 @@ static uint32_t correlation_of(const union gpu_any_record *record)
 						       : record->work.correlation;
 }
 
+/*
+ * Is it known what the devices did then? Not if kernels are left out, and not between windows: the
+ * timeline ends where these begin.
+ */
+static bool is_watched(const struct gpu_collect *c, struct timeline_work *work)
+{
+	uint64_t end = c->estimates.windows_ns;
+
+	if (c->opts.without_kernels || (end && work->start_ns >= end))
+		return false;
+	if (end && work->end_ns > end)
+		work->end_ns = end;
+	return true;
+}
+
 static void place_work(struct gpu_collect *c, const union gpu_any_record *record,
 		       const struct api_call *call)
 {
@@ -169,7 +188,8 @@ static void place_work(struct gpu_collect *c, const union gpu_any_record *record
 		.graph_launch = w->correlation,
 		.class = class_of(c, record),
 	};
-	timeline_add(&c->timeline, w->device, &work);
+	if (is_watched(c, &work))
+		timeline_add(&c->timeline, w->device, &work);
 	if (work.class == TIMELINE_COMMUNICATION)
 		activities_take_collective(&c->activities, record, call,
 					   w->stack ? blame_stack(&c->blame, w->stack)
@@ -227,6 +247,7 @@ static size_t take_records(struct gpu_collect *c, uint64_t now_ns)
 	size_t nr_before = c->nr_postponed, nr;
 
 	names_look_up_stacks(&c->names);
+	estimates_take_levels(&c->estimates);
 	c->now_ns = now_ns;
 	nr = shared_region_drain(c->region, take_record, c);
 	for (size_t i = 0; i < nr_before; i++)
@@ -357,12 +378,15 @@ void gpu_collect_finish(struct gpu_collect *c, uint64_t now_ns)
 	take_records(c, now_ns);
 	take_records(c, now_ns); /* places what the first pass postponed */
 	note_lost_launches(c);
+	if (c->estimates.windows_ns && (!c->stopped_ns || c->estimates.windows_ns < c->stopped_ns))
+		c->stopped_ns = c->estimates.windows_ns;
 	timeline_finish(&c->timeline,
 			c->stopped_ns && c->stopped_ns < now_ns ? c->stopped_ns : now_ns);
 	runs_flush(&c->runs, UINT64_MAX, UINT64_MAX);
 	runs_write_started(&c->runs);
 	flush(c, now_ns);
 	memory_points_flush(&c->memory, UINT64_MAX);
+	estimates_write(&c->estimates);
 	write_counters(c);
 	release(c);
 }

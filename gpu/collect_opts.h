@@ -5,6 +5,7 @@
 #ifndef SPROF_GPU_COLLECT_OPTS_H
 #define SPROF_GPU_COLLECT_OPTS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -15,7 +16,9 @@ struct sink;
 #define GPU_UNKNOWN_FRAME (UINT32_MAX - 1)
 
 struct gpu_collect_opts {
-	pid_t pid; /* of the target, as the recorder sees it */
+	pid_t pid;		   /* of the target, as the recorder sees it */
+	bool without_kernels;	   /* these are not collected: when devices are idle is not known */
+	uint64_t max_overhead_ppm; /* the limit that the agent keeps; 0: none */
 	void *context;
 	/*
 	 * Returns the sink's id of the frame at an address of the target (inside the calling

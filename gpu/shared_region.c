@@ -25,7 +25,7 @@ struct shared_region {
 	size_t size;
 	bool mapped;
 	/* Copies from when the region was opened: the agent never changes them later. */
-	struct gpu_area strings, stacks, ranges, folds, apis, devices, lanes;
+	struct gpu_area strings, stacks, ranges, folds, apis, devices, lanes, estimates;
 	struct lane *rings;
 	uint32_t nr_rings;
 };
@@ -55,12 +55,14 @@ static bool take_areas(struct shared_region *r)
 	r->folds = h->folds;
 	r->apis = h->apis;
 	r->devices = h->devices;
+	r->estimates = h->estimates;
 	r->lanes = h->lanes;
 	return area_is_good(r, &r->strings, 0) && area_is_good(r, &r->stacks, 0) &&
 	       area_is_good(r, &r->ranges, sizeof(struct gpu_range_node)) &&
 	       area_is_good(r, &r->folds, sizeof(struct gpu_fold)) &&
 	       area_is_good(r, &r->apis, sizeof(struct gpu_api)) &&
 	       area_is_good(r, &r->devices, sizeof(struct gpu_device)) &&
+	       area_is_good(r, &r->estimates, sizeof(struct gpu_estimate)) &&
 	       area_is_good(r, &r->lanes, sizeof(struct gpu_lane));
 }
 
@@ -283,6 +285,22 @@ bool shared_region_fold(const struct shared_region *region, uint32_t i, struct g
 		return false;
 	memcpy(ret_fold, fold, sizeof(*ret_fold));
 	return ret_fold->count != 0;
+}
+
+uint32_t shared_region_nr_estimates(const struct shared_region *region)
+{
+	return nr_entries(&region->estimates, &header_of(region)->estimates.used);
+}
+
+bool shared_region_estimate(const struct shared_region *region, uint32_t i,
+			    struct gpu_estimate *ret_estimate)
+{
+	const struct gpu_estimate *estimate = entry_at(region, &region->estimates, i);
+
+	if (!estimate || !__atomic_load_n(&estimate->kind, __ATOMIC_ACQUIRE))
+		return false;
+	memcpy(ret_estimate, estimate, sizeof(*ret_estimate));
+	return ret_estimate->count != 0;
 }
 
 uint32_t shared_region_nr_apis(const struct shared_region *region)

@@ -60,6 +60,10 @@ bool shared_region_api(const struct shared_region *region, uint32_t i, struct gp
 bool shared_region_device(const struct shared_region *region, uint32_t i,
 			  struct gpu_device *ret_device);
 
+uint32_t shared_region_nr_estimates(const struct shared_region *region);
+bool shared_region_estimate(const struct shared_region *region, uint32_t i,
+			    struct gpu_estimate *ret_estimate);
+
 /* A record, filled up with zeros to GPU_MAX_RECORD bytes. */
 union gpu_any_record {
 	struct gpu_record head;

@@ -5,14 +5,28 @@
 #include "cli/gpu/gpu_opts.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/profile/gpu_kinds.h"
 #include "gpu/agent/base/region.h"
 
 #define CLASS(name) (1u << GPU_API_##name)
 #define KERNELS (CLASS(LAUNCH) | CLASS(GRAPH_LAUNCH))
 #define MEMORY (CLASS(MEMCPY) | CLASS(MEMSET) | CLASS(ALLOC) | CLASS(FREE))
+
+/* The option's bits go to the library as they are. */
+_Static_assert((int)GPU_KIND_KERNELS == GPU_WANT_KERNELS &&
+		       (int)GPU_KIND_COPIES == GPU_WANT_MEMCPY &&
+		       (int)GPU_KIND_FILLS == GPU_WANT_MEMSET &&
+		       (int)GPU_KIND_WAITS == GPU_WANT_SYNC &&
+		       (int)GPU_KIND_OVERHEAD == GPU_WANT_OVERHEAD &&
+		       (int)GPU_KIND_GRAPHS == GPU_WANT_GRAPH_TRACE &&
+		       (int)GPU_KIND_MEMORY == GPU_WANT_MEMORY &&
+		       (int)GPU_KIND_RANGES == GPU_WANT_NVTX &&
+		       (int)GPU_KIND_LAUNCHES == GPU_WANT_LAUNCHES,
+	       "one numbering");
 
 bool record_gpu_parse_mode(const char *text, struct record_gpu_opts *o)
 {
@@ -43,6 +57,23 @@ bool record_gpu_parse_api(const char *text, struct record_gpu_opts *o)
 			return true;
 		}
 	return false;
+}
+
+bool record_gpu_parse_kinds(const char *text, struct record_gpu_opts *o)
+{
+	return gpu_kinds_parse(text, &o->kinds);
+}
+
+bool record_gpu_parse_overhead(const char *text, struct record_gpu_opts *o)
+{
+	char *end;
+	double percent = strtod(text, &end);
+
+	if (*text < '0' || *text > '9' || strcmp(end, "%") != 0 || !(percent >= 0.1) ||
+	    !(percent <= 50))
+		return false;
+	o->max_overhead_ppm = (uint32_t)(percent * 10000 + 0.5);
+	return true;
 }
 
 bool record_gpu_parse_timeline(const char *text, struct record_gpu_opts *o)
@@ -134,4 +165,20 @@ bool record_gpu_parse_backtrace(const char *text, struct record_gpu_opts *o)
 	o->stack_classes = classes;
 	o->stack_min_ns = threshold;
 	return true;
+}
+
+void record_gpu_configure(const struct record_gpu_opts *o, struct gpu_config *ret,
+			  char *ret_capture)
+{
+	*ret = (struct gpu_config){
+		.want = (uint32_t)o->kinds | GPU_WANT_STACKS | GPU_WANT_RECORDS | o->api,
+		.stack_classes = o->stack_classes,
+		.stack_min_ns = o->stack_min_ns,
+		.capture = o->capture,
+		.capture_once = o->capture_once,
+		.max_overhead_ppm = o->max_overhead_ppm,
+	};
+	if (o->capture_name)
+		snprintf(ret_capture, sizeof(((struct gpu_region *)NULL)->capture_name), "%s",
+			 o->capture_name);
 }

@@ -12,8 +12,19 @@
  */
 bool record_gpu_parse_mode(const char *text, struct record_gpu_opts *opts);
 bool record_gpu_parse_api(const char *text, struct record_gpu_opts *opts);
+bool record_gpu_parse_kinds(const char *text, struct record_gpu_opts *opts);
+bool record_gpu_parse_overhead(const char *text, struct record_gpu_opts *opts);
 bool record_gpu_parse_timeline(const char *text, struct record_gpu_opts *opts);
 bool record_gpu_parse_capture(const char *text, struct record_gpu_opts *opts);
 bool record_gpu_parse_backtrace(const char *text, struct record_gpu_opts *opts);
+
+struct gpu_config;
+
+/*
+ * What the library in a target is told, by the options. `ret_capture` is gpu_region.capture_name,
+ * which is left alone where no range is named.
+ */
+void record_gpu_configure(const struct record_gpu_opts *opts, struct gpu_config *ret,
+			  char *ret_capture);
 
 #endif

@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -17,10 +16,12 @@
 #include "cli/gpu/gpu_attach.h"
 #include "cli/gpu/gpu_environment.h"
 #include "cli/gpu/gpu_guests.h"
+#include "cli/gpu/gpu_opts.h"
 #include "cli/gpu/sample_tee.h"
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
 #include "core/profile/facts.h"
+#include "core/profile/gpu_kinds.h"
 #include "core/base/log.h"
 #include "core/base/path.h"
 #include "core/profile/source.h"
@@ -110,17 +111,15 @@ static uint32_t python_frame(void *context, struct sink *sink, uint64_t word, co
 
 static void activate(const struct record_gpu *g, struct target *t)
 {
-	const struct gpu_config config = {
-		.want = GPU_WANT_DEFAULT | g->opts.api,
-		.stack_classes = g->opts.stack_classes,
-		.stack_min_ns = g->opts.stack_min_ns,
-		.capture = g->opts.capture,
-		.capture_once = g->opts.capture_once,
+	struct gpu_config config;
+	const struct fact_gpu_collected collected = {
+		.pid = (uint64_t)t->peer.pid,
+		.time_ns = monotonic_ns(),
+		.kinds = g->opts.kinds,
 	};
-	char *name = t->peer.header->capture_name;
 
-	if (g->opts.capture_name)
-		snprintf(name, sizeof(t->peer.header->capture_name), "%s", g->opts.capture_name);
+	record_gpu_configure(&g->opts, &config, t->peer.header->capture_name);
+	g->sink->fact(g->sink, FACT_GPU_COLLECTED, &collected);
 	gpu_link_control(&t->peer, GPU_CONTROL_ACTIVE, &config);
 	t->active = true;
 }
@@ -167,6 +166,8 @@ static void add_target(struct record_gpu *g, const struct gpu_peer *peer)
 	struct target *t = xcalloc(1, sizeof(*t));
 	const struct gpu_collect_opts opts = {
 		.pid = peer->pid,
+		.without_kernels = !(g->opts.kinds & GPU_KIND_KERNELS),
+		.max_overhead_ppm = g->opts.max_overhead_ppm,
 		.context = t,
 		.frame = frame_at,
 		.python_frame = python_frame,

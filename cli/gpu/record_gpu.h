@@ -37,6 +37,9 @@ struct record_gpu_opts {
 	enum gpu_processes processes;
 	uint64_t timeline; /* activities that are kept one by one */
 	uint32_t api;	   /* enum gpu_want: calls that are counted beside the driver's */
+	uint64_t kinds;	   /* enum gpu_kind */
+	/* how much of the time of launching threads the library may take; 0: any */
+	uint32_t max_overhead_ppm;
 };
 
 #define GPU_TIMELINE_DEFAULT 100000

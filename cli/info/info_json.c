@@ -14,6 +14,7 @@
 #include "core/base/buffer.h"
 #include "core/profile/column.h"
 #include "core/profile/facts.h"
+#include "core/profile/gpu_kinds.h"
 #include "core/profile/profile.h"
 #include "output/export/chrome_gpu.h"
 #include "output/text/text.h"
@@ -93,6 +94,8 @@ static void json_gpu_timeline(struct buffer *b, const struct profile *p)
 	facts_rows(p, FACT_GPU_ACTIVITY, &nr);
 	buffer_printf(b, ",\n  \"gpu_timeline\": {\"activities\": %zu, \"left_out\": %" PRIu64 "}",
 		      nr, chrome_gpu_left_out(p));
+	buffer_add_string(b, ",\n  \"gpu_not_collected\": ");
+	gpu_kinds_add_json(b, gpu_kinds_not_collected(p));
 }
 
 static void json_threads(struct buffer *b, const struct info *info, const struct profile *p)

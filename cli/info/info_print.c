@@ -15,8 +15,10 @@
 #include "core/base/buffer.h"
 #include "core/profile/column.h"
 #include "core/profile/facts.h"
+#include "core/profile/gpu_kinds.h"
 #include "core/profile/profile.h"
 #include "output/export/chrome_gpu.h"
+#include "output/insight/gpu_estimates.h"
 #include "output/report/grid.h"
 #include "output/text/number.h"
 #include "output/text/text.h"
@@ -240,6 +242,28 @@ static void add_gpu_timeline(struct buffer *b, const struct profile *p)
 	buffer_add_char(b, '\n');
 }
 
+static void add_gpu_kinds(struct buffer *b, const struct profile *p)
+{
+	uint64_t missing = gpu_kinds_not_collected(p);
+
+	if (!missing)
+		return;
+	buffer_add_string(b, "\nGPU work that was not collected (record --gpu-kinds): ");
+	gpu_kinds_add(b, missing);
+	buffer_add_char(b, '\n');
+}
+
+static void add_gpu_levels(struct buffer *b, const struct profile *p)
+{
+	size_t nr;
+
+	facts_rows(p, FACT_GPU_LEVEL, &nr);
+	if (!nr)
+		return;
+	buffer_add_string(b, "\nGPU collection, limited by --max-overhead:\n");
+	gpu_levels_add(b, p);
+}
+
 /* Says how many rows the recorder, or the reader of the recording, had no room for. */
 static void add_left_out_rows(struct buffer *b, const struct profile *p)
 {
@@ -399,6 +423,8 @@ void info_print_text(struct buffer *b, const struct info *info, const struct pro
 	info_waits_text(b, p);
 	info_labels_text(b, p);
 	add_limits(b, p);
+	add_gpu_kinds(b, p);
+	add_gpu_levels(b, p);
 	add_gpu_timeline(b, p);
 	add_left_out_processes(b, p);
 	add_left_out_rows(b, p);

@@ -18,6 +18,7 @@
 #include "cli/options/parse_args.h"
 #include "core/base/alloc.h"
 #include "core/base/buffer.h"
+#include "core/profile/gpu_kinds.h"
 #include "core/profile/source.h"
 #include "core/untrusted/job_rank.h"
 #include "core/untrusted/remote_read.h"
@@ -40,6 +41,8 @@ enum { /* keys of the options without a letter */
        OPT_CAPTURE,
        OPT_STOP_ON_RANGE_END,
        OPT_BACKTRACE,
+       OPT_KINDS,
+       OPT_OVERHEAD,
        OPT_TIMELINE,
        OPT_CUDA_API,
        OPT_PROCESSES,
@@ -111,6 +114,10 @@ static const struct argp_option options[] = {
 	  "Collect GPU work of all processes (default), of the children of PROG only, or of those "
 	  "of rank 0 in a distributed job: all, children, rank0",
 	  0 },
+	{ "gpu-kinds", OPT_KINDS, "LIST", 0,
+	  "Collect only these kinds of GPU work, such as kernels,copies or -waits,-memory", 0 },
+	{ "max-overhead", OPT_OVERHEAD, "PERCENT", 0,
+	  "Let the GPU library take at most that share of the time of threads that launch", 0 },
 	{ "gpu-timeline", OPT_TIMELINE, "MAX", 0,
 	  "Keep the first MAX kernels, copies and waits of the GPU one by one, for sprof export -f "
 	  "chrome (default: 100000); the rest is counted in the sums only: up to 1000000, or off",
@@ -328,6 +335,10 @@ static void parse_gpu(int key, const char *text, struct record_opts *o, struct a
 		argp_error(state, "'%s' is not one of auto, on, off", text);
 	if (key == OPT_PROCESSES && !gpu_processes_parse(text, &o->gpu.processes))
 		argp_error(state, "'%s' is not one of all, children, rank0", text);
+	if (key == OPT_OVERHEAD && !record_gpu_parse_overhead(text, &o->gpu))
+		argp_error(state, "'%s' is not a share from 0.1%% to 50%%", text);
+	if (key == OPT_KINDS && !record_gpu_parse_kinds(text, &o->gpu))
+		argp_error(state, "'%s' is no list of kernels, copies, fills, waits, ...", text);
 	if (key == OPT_TIMELINE && !record_gpu_parse_timeline(text, &o->gpu))
 		argp_error(state, "'%s' is neither off nor a number up to %d", text,
 			   GPU_TIMELINE_MAX);
@@ -373,6 +384,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPT_STOP_ON_RANGE_END: o->gpu.capture_once = true; return 0;
 	case OPT_GPU:
 	case OPT_CAPTURE:
+	case OPT_KINDS:
+	case OPT_OVERHEAD:
 	case OPT_TIMELINE:
 	case OPT_PROCESSES:
 	case OPT_CUDA_API:
@@ -465,6 +478,7 @@ void record_opts_parse(int argc, char **argv, struct record_opts *o)
 		.source = "auto",
 		.event = "auto",
 		.gpu.timeline = GPU_TIMELINE_DEFAULT,
+		.gpu.kinds = GPU_KINDS_DEFAULT,
 	};
 	parse_args(&record_argp, argc, argv, o);
 	add_rank(o);

@@ -11,6 +11,7 @@
 #include "cli/input/view.h"
 #include "core/base/buffer.h"
 #include "core/profile/facts.h"
+#include "core/profile/gpu_kinds.h"
 #include "core/base/log.h"
 #include "core/profile/profile.h"
 #include "output/insight/calls_report.h"
@@ -45,6 +46,27 @@ static bool write_table(struct buffer *b, const struct profile *p,
 	return false;
 }
 
+/* Says which kinds of work that table would hold were left out of the recording, if any. */
+static bool log_not_collected(const struct profile *p, enum report_table table)
+{
+	static const uint64_t kinds[] = {
+		[REPORT_GPU] = GPU_KIND_KERNELS | GPU_KIND_COPIES | GPU_KIND_FILLS,
+		[REPORT_API] = GPU_KINDS_ALL & ~(GPU_KIND_RANGES | GPU_KIND_OVERHEAD),
+		[REPORT_MEMCPY] = GPU_KIND_COPIES | GPU_KIND_FILLS,
+		[REPORT_RANGES] = GPU_KIND_RANGES,
+	};
+	uint64_t missing = gpu_kinds_not_collected(p);
+	struct buffer names = { 0 };
+
+	missing &= table < sizeof(kinds) / sizeof(*kinds) ? kinds[table] : 0;
+	if (!missing)
+		return false;
+	gpu_kinds_add(&names, missing);
+	log_info("not collected (sprof record --gpu-kinds): %s", buffer_cstring(&names));
+	buffer_fini(&names);
+	return true;
+}
+
 /*
  * Reports why there is nothing to show: nothing was collected, which the recording's notes explain,
  * or nothing happened.
@@ -76,6 +98,8 @@ static void say_why(const struct profile *p, enum report_table table, const char
 		log_hint("sprof record --clock wall samples them where BPF is allowed");
 		return;
 	}
+	if (log_not_collected(p, table))
+		return;
 	notes = facts_rows(p, FACT_GPU_NOTE, &nr);
 	for (size_t i = 0; i < nr; i++)
 		log_info("process %llu: %s", (unsigned long long)notes[i].pid,

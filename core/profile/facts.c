@@ -39,6 +39,9 @@
 #define COLLECTIVE "ptnnns@nik"
 #define LOCK_WAIT "pnttnsnnnnn"
 #define SYSTEM_CALL "nsnnnnnn"
+#define COLLECTED "p@n"
+#define LEVEL "p@nnn"
+#define ESTIMATE "pnnnsnnnnnn"
 
 CHECK(DEVICE, fact_gpu_device);
 CHECK(WORK, fact_gpu_work);
@@ -60,6 +63,9 @@ CHECK(RANK, fact_rank);
 CHECK(COLLECTIVE, fact_collective);
 CHECK(LOCK_WAIT, fact_lock_wait);
 CHECK(SYSTEM_CALL, fact_system_call);
+CHECK(COLLECTED, fact_gpu_collected);
+CHECK(LEVEL, fact_gpu_level);
+CHECK(ESTIMATE, fact_gpu_estimate);
 
 static const struct fact_info infos[NR_FACT_KINDS] = {
 	[FACT_GPU_DEVICE] = { DEVICE, sizeof(DEVICE) - 1, 2 },
@@ -82,6 +88,9 @@ static const struct fact_info infos[NR_FACT_KINDS] = {
 	[FACT_COLLECTIVE] = { COLLECTIVE, sizeof(COLLECTIVE) - 1, 0 },
 	[FACT_LOCK_WAIT] = { LOCK_WAIT, sizeof(LOCK_WAIT) - 1, 5 },
 	[FACT_SYSTEM_CALL] = { SYSTEM_CALL, sizeof(SYSTEM_CALL) - 1, 1 },
+	[FACT_GPU_COLLECTED] = { COLLECTED, sizeof(COLLECTED) - 1, 0 },
+	[FACT_GPU_LEVEL] = { LEVEL, sizeof(LEVEL) - 1, 0 },
+	[FACT_GPU_ESTIMATE] = { ESTIMATE, sizeof(ESTIMATE) - 1, 5 },
 };
 
 struct fact_table {

@@ -42,6 +42,9 @@ enum fact_kind {
 	FACT_COLLECTIVE = 18,
 	FACT_LOCK_WAIT = 19,
 	FACT_SYSTEM_CALL = 20,
+	FACT_GPU_COLLECTED = 21,
+	FACT_GPU_LEVEL = 22,
+	FACT_GPU_ESTIMATE = 23,
 	NR_FACT_KINDS
 };
 
@@ -127,10 +130,62 @@ struct fact_range_run {
 	uint64_t peak_bytes; /* the peak above what was allocated at its start */
 };
 
+/*
+ * What was collected of the GPU work and ranges of a process from a moment on. No key; in order of
+ * time for each process. A recording without rows is older than they are.
+ */
+struct fact_gpu_collected {
+	uint64_t pid;
+	uint64_t time_ns;
+	uint64_t kinds; /* bits: enum gpu_kind, core/profile/gpu_kinds.h */
+};
+
+/* Each level costs less than the one before. On disk too: explicit values, append only. */
+enum gpu_cost_level {
+	GPU_COST_ALL = 0,      /* everything that was asked for */
+	GPU_COST_GRAPHS = 1,   /* the same, but CUDA graphs whole */
+	GPU_COST_WINDOWS = 2,  /* the same, but in windows, and nothing in between */
+	GPU_COST_LAUNCHES = 3, /* calls that launch, and no work of the GPU */
+	GPU_COST_NOTHING = 4,
+	NR_GPU_COST_LEVELS
+};
+
+/*
+ * How much is collected of a process from a moment on, to keep within a limit of cost (sprof record
+ * --max-overhead). No key; in order of time for each process; a process begins with GPU_COST_ALL.
+ */
+struct fact_gpu_level {
+	uint64_t pid;
+	uint64_t time_ns;
+	uint64_t level;	    /* enum gpu_cost_level */
+	uint64_t cost_ppm;  /* of the time of launching threads, measured since the row before */
+	uint64_t limit_ppm; /* as it was asked for */
+};
+
+/*
+ * All work of one kind and name that was launched since the first pause between windows, estimated
+ * from what was launched in windows. Key: the fields up to name, those of FACT_GPU_WORK. That row
+ * holds what was seen: seen_calls and seen_ns of it are in the estimate.
+ */
+struct fact_gpu_estimate {
+	uint64_t pid, device;
+	uint64_t kind, subkind;
+	uint64_t name;
+	uint64_t seen_calls, seen_ns;
+	uint64_t calls, total_ns;
+	uint64_t calls_error, total_error; /* a standard error; UINT64_MAX: too few windows */
+};
+
+/* Counters of windows. */
+#define COUNTER_WINDOWS "windows"
+#define COUNTER_WINDOW_NS "ns in windows"
+#define COUNTER_COVERED_NS "ns that windows stand for"
+#define COUNTER_UNCOVERED_NS "ns after the last window"
+
 /* Counters of the collection itself. Key: pid, name. */
 struct fact_gpu_counter {
 	uint64_t pid;
-	uint64_t name; /* string: see gpu/counters.c */
+	uint64_t name; /* string: see gpu/tables.c */
 	uint64_t value;
 };
 

@@ -160,6 +160,7 @@ static const int reading[] = {
 	SYS_fdatasync,
 	SYS_unlinkat,
 	SYS_renameat,
+	SYS_mkdirat, /* of a folder that an export goes to */
 	SYS_renameat2,
 	SYS_copy_file_range,
 	SYS_umask,
@@ -223,6 +224,7 @@ static const int reading[] = {
 	SYS_pipe,
 	SYS_unlink,
 	SYS_rename,
+	SYS_mkdir,
 	SYS_poll,
 	SYS_select,
 	SYS_getrlimit,

@@ -95,6 +95,7 @@ static void tick(void)
 	if (!agent_lock())
 		return;
 	collect_retry_early();
+	collect_govern();
 	calls = thread_nr_launches();
 	/* when launches pause, too: the program may be about to end at once */
 	if ((calls == seen && calls != flushed_at) ||

@@ -12,6 +12,7 @@
 #include "gpu/agent/cupti/api_calls.h"
 #include "gpu/agent/cupti/competing_profiler.h"
 #include "gpu/agent/cupti/subscription.h"
+#include "gpu/agent/governor.h"
 #include "gpu/agent/nvtx/capture.h"
 #include "gpu/agent/nvtx/nvtx_names.h"
 #include "gpu/agent/nvtx/range.h"
@@ -38,8 +39,15 @@ static void read_config(void)
 	launch_stack_set_max(max_frames);
 }
 
+/* Ranges are collected without CUPTI, which may then serve another tool. */
+static bool needs_cupti(void)
+{
+	return agent_wants(GPU_WANT_OF_CUPTI) || capture_kind() == GPU_CAPTURE_PROFILER_API;
+}
+
 static void start_cupti(void)
 {
+	governor_begin(agent.region->config.max_overhead_ppm);
 	if (!subscription_start())
 		return;
 	competing_profiler_watch();
@@ -64,7 +72,7 @@ void collect_start(bool cuda)
 		if (agent_wants(GPU_WANT_NVTX))
 			nvtx_names_emit();
 	}
-	if (cuda && !subscription_is_on() && r->state != GPU_STATE_WAITING &&
+	if (cuda && needs_cupti() && !subscription_is_on() && r->state != GPU_STATE_WAITING &&
 	    r->state != GPU_STATE_FAILED)
 		start_cupti();
 }
@@ -93,6 +101,11 @@ void collect_flush(void)
 	subscription_flush();
 }
 
+void collect_govern(void)
+{
+	governor_tick();
+}
+
 void collect_watch(void)
 {
 	if (subscription_is_on() || agent.region->state == GPU_STATE_WAITING)
@@ -117,6 +130,7 @@ void collect_stop(void)
 	__atomic_store_n(&agent.collecting, 0, __ATOMIC_RELEASE);
 	capture_end();
 	competing_profiler_ignore();
+	governor_end();
 	subscription_stop();
 	end(GPU_STATE_DETACHED, now);
 }
@@ -127,6 +141,7 @@ void collect_at_exit(void)
 		return;
 	capture_end();
 	subscription_report_early();
+	governor_end();
 	subscription_flush_at_exit();
 	end(GPU_STATE_EXITED, clock_now_ns());
 }

@@ -18,6 +18,8 @@ void collect_start(bool cuda);
 void collect_stop(void);
 /* Every config.flush_ms: asks CUPTI for completed buffers. */
 void collect_flush(void);
+/* Every 20 ms: keeps what the agent costs within the recorder's limit. */
+void collect_govern(void);
 /* Every 5 s: where another tool held CUPTI, tries to get it. */
 void collect_retry(void);
 /* Every tick: where CUDA had not started yet, tries again for a second. */

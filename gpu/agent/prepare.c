@@ -5,6 +5,7 @@
 #include "gpu/agent/prepare.h"
 
 #include "gpu/agent/base/arena.h"
+#include "gpu/agent/base/estimate.h"
 #include "gpu/agent/base/fold.h"
 #include "gpu/agent/base/lock.h"
 #include "gpu/agent/base/region_map.h"
@@ -21,8 +22,8 @@
 int agent_prepare(void)
 {
 	static int (*const steps[])(void) = {
-		region_map_alive, arena_init, thread_init,	  python_stack_init, launch_init,
-		fold_init,	  range_init, capture_stack_init, region_map,
+		region_map_alive, arena_init,	 thread_init, python_stack_init,  launch_init,
+		fold_init,	  estimate_init, range_init,  capture_stack_init, region_map,
 	};
 	int err = 0;
 
@@ -59,6 +60,7 @@ void agent_forget(void)
 	activity_forget();
 	region_forget();
 	fold_forget();
+	estimate_forget();
 	range_forget();
 	thread_forget_counts();
 	report_forget();

@@ -20,11 +20,19 @@ struct exporter {
 	 * format holds times and the profile has only counts.
 	 */
 	int (*write)(struct buffer *b, const struct profile *p);
+	/*
+	 * For a format that holds one process in a file, or NULL: calls emit() with the name and
+	 * content of each file; emit() may change the buffer. 0, -errno as write(), or what emit()
+	 * returned. write() returns -E2BIG where there are several.
+	 */
+	int (*write_files)(const struct profile *p,
+			   int (*emit)(void *context, const char *name, struct buffer *b),
+			   void *context);
 };
 
 extern const struct exporter export_callgrind, export_chrome, export_collapsed, export_csv,
 	export_firefox, export_json, export_otlp, export_pprof, export_pstats, export_speedscope,
-	export_tsv;
+	export_torch, export_tsv;
 
 /* Ends with NULL. */
 extern const struct exporter *const exporter_table[];

@@ -11,9 +11,19 @@
 #include "core/base/buffer.h"
 
 const struct exporter *const exporter_table[] = {
-	&export_collapsed, &export_pprof, &export_speedscope, &export_firefox,
-	&export_chrome,	   &export_otlp,  &export_callgrind,  &export_pstats,
-	&export_json,	   &export_csv,	  &export_tsv,	      NULL,
+	&export_collapsed,
+	&export_pprof,
+	&export_speedscope,
+	&export_firefox,
+	&export_chrome,
+	&export_torch,
+	&export_otlp,
+	&export_callgrind,
+	&export_pstats,
+	&export_json,
+	&export_csv,
+	&export_tsv,
+	NULL,
 };
 
 const struct exporter *exporter_find(const char *name)

@@ -11,11 +11,13 @@
 #include "core/base/alloc.h"
 #include "core/base/buffer.h"
 #include "core/profile/facts.h"
+#include "core/profile/gpu_kinds.h"
 #include "core/profile/profile.h"
 #include "output/report/grid.h"
 #include "output/report/grid_report.h"
 #include "output/text/number.h"
-#include "output/insight/occupancy.h"
+#include "output/insight/gpu_estimates.h"
+#include "output/report/occupancy.h"
 #include "output/text/text.h"
 
 enum { VERSION = 1, KERNEL_NAME = 40 /* columns */ };
@@ -310,135 +312,43 @@ static void add_devices_json(struct buffer *b, const struct profile *p)
 		{ "memory_bytes", "", false }, { "peak_bytes", "", false },
 		{ "wall_ns", "", false },      { "busy_ns", "", false },
 		{ "idle_ns", "", false },      { "kernel_ns", "", false },
-		{ "copy_ns", "", false },      { "overlap_ns", "", false },
-		{ "exposed_ns", "", false },
+		{ "exposed_ns", "", false },   { "copy_ns", "", false },
+		{ "overlap_ns", "", false },
 	};
 	const struct fact_gpu_device *d;
+	const uint64_t of_copies = GPU_KIND_KERNELS | GPU_KIND_COPIES | GPU_KIND_FILLS;
+	uint64_t missing = gpu_kinds_not_collected(p);
 	struct grid g;
 	size_t nr;
 
 	d = facts_rows(p, FACT_GPU_DEVICE, &nr);
 	grid_init(&g, columns, ARRAY_SIZE(columns));
 	for (size_t i = 0; i < nr; i++) {
+		const uint64_t times[] = {
+			d[i].end_ns > d[i].start_ns ? d[i].end_ns - d[i].start_ns : 0,
+			d[i].busy_ns,
+			d[i].idle_ns,
+			d[i].kernel_ns,
+			d[i].exposed_ns,
+			d[i].copy_ns,
+			d[i].overlap_ns,
+		};
+
 		grid_count(&g, d[i].device);
 		grid_count(&g, d[i].pid);
 		grid_text(&g, str(p, d[i].name));
 		grid_text(&g, str(p, d[i].uuid));
 		grid_bytes(&g, d[i].memory_bytes);
-		grid_bytes(&g, d[i].peak_bytes);
-		grid_time(&g, d[i].end_ns > d[i].start_ns ? d[i].end_ns - d[i].start_ns : 0);
-		grid_time(&g, d[i].busy_ns);
-		grid_time(&g, d[i].idle_ns);
-		grid_time(&g, d[i].kernel_ns);
-		grid_time(&g, d[i].copy_ns);
-		grid_time(&g, d[i].overlap_ns);
-		grid_time(&g, d[i].exposed_ns);
+		if (missing & GPU_KIND_MEMORY)
+			grid_none(&g);
+		else
+			grid_bytes(&g, d[i].peak_bytes);
+		for (size_t k = 0; k < ARRAY_SIZE(times); k++)
+			if (missing & (k < 5 ? GPU_KIND_KERNELS : of_copies))
+				grid_none(&g);
+			else
+				grid_time(&g, times[k]);
 	}
-	grid_write_json(b, &g, 0);
-	grid_fini(&g);
-}
-
-/*
- * Counters of lost or failed records, by the names that gpu/counters.c and gpu/collect.c give them.
- */
-static bool is_loss(const char *counter)
-{
-	static const char *const losses[] = {
-		"activities without a time",
-		"activities not begun at the end",
-		"activities dropped by CUPTI",
-		"activities discarded",
-		"activities not readable",
-		"activities without a launch",
-		"activities summed without a stack",
-		"stacks without room",
-		"names without room",
-		"ranges without room",
-		"ranges not balanced",
-		"ranges too deep",
-		"records that found a ring full",
-		"rings given up",
-		"sums that made no sense",
-		"activities too late for their place",
-		"activities of graphs whose launch is not known",
-		COUNTER_WITHOUT_RECORD,
-		COUNTER_RUNS_LEFT_OUT,
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(losses); i++)
-		if (!strcmp(counter, losses[i]))
-			return true;
-	return false;
-}
-
-void gpu_report_add_trust(struct buffer *b, const struct profile *p)
-{
-	const struct fact_gpu_counter *c;
-	const struct fact_gpu_note *n;
-	const char *separator = "lost: ";
-	size_t nr;
-
-	c = facts_rows(p, FACT_GPU_COUNTER, &nr);
-	for (size_t i = 0; i < nr; i++)
-		if (c[i].value && !strcmp(str(p, c[i].name), COUNTER_STILL_RUNNING))
-			buffer_printf(b, "still running at the end: %llu, counted up to then\n",
-				      (unsigned long long)c[i].value);
-	for (size_t i = 0; i < nr; i++) {
-		if (!c[i].value || !is_loss(str(p, c[i].name)))
-			continue;
-		buffer_printf(b, "%s%llu %s", separator, (unsigned long long)c[i].value,
-			      str(p, c[i].name));
-		separator = ", ";
-	}
-	if (*separator == ',')
-		buffer_add_char(b, '\n');
-	n = facts_rows(p, FACT_GPU_NOTE, &nr);
-	for (size_t i = 0; i < nr; i++) {
-		const char *text = str(p, n[i].text);
-
-		buffer_printf(b, "note of process %llu: ", (unsigned long long)n[i].pid);
-		text_add_clean(b, text, strlen(text));
-		if (n[i].count > 1)
-			buffer_printf(b, " (%llu times)", (unsigned long long)n[i].count);
-		buffer_add_char(b, '\n');
-	}
-}
-
-void gpu_report_add_trust_json(struct buffer *b, const struct profile *p)
-{
-	static const struct grid_column counters[] = { { "pid", "", false },
-						       { "name", "", false },
-						       { "value", "", false } };
-	static const struct grid_column notes[] = {
-		{ "pid", "", false },
-		{ "code", "", false },
-		{ "text", "", false },
-		{ "count", "", false },
-	};
-	const struct fact_gpu_counter *c;
-	const struct fact_gpu_note *n;
-	struct grid g;
-	size_t nr;
-
-	c = facts_rows(p, FACT_GPU_COUNTER, &nr);
-	grid_init(&g, counters, ARRAY_SIZE(counters));
-	for (size_t i = 0; i < nr; i++) {
-		grid_count(&g, c[i].pid);
-		grid_text(&g, str(p, c[i].name));
-		grid_count(&g, c[i].value);
-	}
-	buffer_add_string(b, "\"counters\": ");
-	grid_write_json(b, &g, 0);
-	grid_fini(&g);
-	n = facts_rows(p, FACT_GPU_NOTE, &nr);
-	grid_init(&g, notes, ARRAY_SIZE(notes));
-	for (size_t i = 0; i < nr; i++) {
-		grid_count(&g, n[i].pid);
-		grid_count(&g, n[i].code);
-		grid_text(&g, str(p, n[i].text));
-		grid_count(&g, n[i].count);
-	}
-	buffer_add_string(b, ",\n\"notes\": ");
 	grid_write_json(b, &g, 0);
 	grid_fini(&g);
 }
@@ -463,11 +373,14 @@ bool gpu_report_write(struct buffer *b, const struct profile *p, enum gpu_report
 		add_devices_json(b, p);
 		buffer_add_string(b, ",\n");
 		gpu_report_add_trust_json(b, p);
+		buffer_add_string(b, ",\n");
+		gpu_estimates_add_json(b, p);
 		buffer_add_string(b, ",\n\"rows\": ");
 		grid_write_json(b, &g, opts->max_rows);
 		buffer_add_string(b, "\n}\n");
 	} else if (any) {
 		add_devices(b, p);
+		gpu_levels_add(b, p);
 		gpu_report_add_trust(b, p);
 		if (b->size)
 			buffer_add_char(b, '\n');
@@ -476,6 +389,8 @@ bool gpu_report_write(struct buffer *b, const struct profile *p, enum gpu_report
 		g.unicode = opts->unicode;
 		g.max_width = opts->columns;
 		grid_write_text(b, &g, opts->max_rows);
+		if (table != GPU_REPORT_API)
+			gpu_estimates_add(b, p, opts->unicode, opts->max_rows);
 	}
 	grid_fini(&g);
 	return any;

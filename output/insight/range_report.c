@@ -8,6 +8,7 @@
 
 #include "core/base/buffer.h"
 #include "core/profile/facts.h"
+#include "core/profile/gpu_kinds.h"
 #include "core/profile/profile.h"
 #include "output/insight/gpu_report.h"
 #include "output/report/grid.h"
@@ -39,6 +40,26 @@ static void add_names(struct grid *g, const struct profile *p, const struct rang
 	grid_count(g, r->parent);
 }
 
+/* Work of kinds that were not collected is unknown, not 0. */
+static void add_work(struct grid *g, const struct range_stats *s, uint64_t missing)
+{
+	if (missing & GPU_KIND_KERNELS)
+		grid_none(g);
+	else
+		grid_time(g, s->gpu_ns);
+	if (missing & (GPU_KIND_KERNELS | GPU_KIND_LAUNCHES))
+		grid_none(g);
+	else
+		grid_count(g, s->launches);
+	if (missing & GPU_KIND_MEMORY) {
+		grid_none(g);
+		grid_none(g);
+	} else {
+		grid_signed_bytes(g, s->net_bytes);
+		grid_bytes(g, s->peak_bytes);
+	}
+}
+
 static void fill_times(struct grid *g, const struct profile *p, const struct range_table *t)
 {
 	static const struct grid_column columns[] = {
@@ -59,6 +80,7 @@ static void fill_times(struct grid *g, const struct profile *p, const struct ran
 		{ "net_bytes", "Net memory", false },
 		{ "peak_bytes", "Peak memory", false },
 	};
+	uint64_t missing = gpu_kinds_not_collected(p);
 
 	grid_init(g, columns, ARRAY_SIZE(columns));
 	for (size_t i = 0; i < t->nr; i++) {
@@ -84,10 +106,7 @@ static void fill_times(struct grid *g, const struct profile *p, const struct ran
 				grid_none(g);
 			continue;
 		}
-		grid_time(g, s->gpu_ns);
-		grid_count(g, s->launches);
-		grid_signed_bytes(g, s->net_bytes);
-		grid_bytes(g, s->peak_bytes);
+		add_work(g, s, missing);
 	}
 }
 

@@ -171,16 +171,16 @@ assert int(rows[0]["total_events"]) == 400'
 }
 
 @test "every format is written of nothing, and of stacks that are hidden" {
-	for format in collapsed pprof speedscope firefox chrome otlp callgrind pstats json csv tsv; do
+	for format in collapsed pprof speedscope firefox chrome torch otlp callgrind pstats json csv tsv; do
 		"$SPROF" export -f $format --from 10h complete.data >nothing
 		"$SPROF" export -f $format --hide . complete.data >hidden
-		case $format in speedscope | firefox | chrome | json) jq . nothing hidden >/dev/null ;; esac
+		case $format in speedscope | firefox | chrome | torch | json) jq . nothing hidden >/dev/null ;; esac
 	done
 }
 
 @test "help has a line for each format, and none is broken at the left edge" {
 	"$SPROF" export --help | sed -n '/^Formats:/,/^$/p' >formats
-	[ "$(grep -c '^  [a-z]' formats)" = 11 ]
+	[ "$(grep -c '^  [a-z]' formats)" = 12 ]
 	[ "$(grep -c '^[^ ]' formats)" = 1 ]
 	run "$SPROF" export -f pprofs complete.data
 	[ "$status" -eq 2 ]

@@ -38,6 +38,7 @@ static void lay_out(unsigned char *memory)
 	at = place(&h->folds, at, 32, sizeof(struct gpu_fold));
 	at = place(&h->apis, at, 64, sizeof(struct gpu_api));
 	at = place(&h->devices, at, 4, sizeof(struct gpu_device));
+	at = place(&h->estimates, at, 4, sizeof(struct gpu_estimate));
 	at = place(&h->lanes, at, 2, sizeof(struct gpu_lane));
 	lanes = (struct gpu_lane *)(memory + h->lanes.offset);
 	h->nr_lanes = 2;

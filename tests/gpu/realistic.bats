@@ -33,6 +33,18 @@ in_realistic_model() { # FILE [FILTER]
 	in_realistic_model timeline
 }
 
+@test "torch traces are the same in the realistic model" {
+	in_realistic_model torch_trace
+}
+
+@test "kinds are chosen in the realistic model" {
+	in_realistic_model kinds
+}
+
+@test "costs are limited in the realistic model" {
+	in_realistic_model governor
+}
+
 @test "ranges are the same in the realistic model" {
 	in_realistic_model nvtx
 }

@@ -23,7 +23,8 @@
  *	long:MS		a launch of a kernel that runs that long, on a stream of its own
  *	paced:MS	a launch every 10 ms for that long, without waiting for any
  *	idle:MS		nothing
- *	spin:MS		launches for that long
+ *	rate:MS		100 launches each ms
+ *	spin:MS		launches for that long; the file that SPIN_COUNT names gets how often
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -269,19 +270,51 @@ static void profiler(void)
 	profiler_stop();
 }
 
+static void note_launches(long launched)
+{
+	const char *path = getenv("SPIN_COUNT");
+	FILE *f = path ? fopen(path, "w") : NULL;
+
+	if (!f)
+		return;
+	fprintf(f, "%ld\n", launched);
+	fclose(f);
+}
+
 static void spin(long ms)
 {
 	struct timespec t;
+	long launched = 0;
 	double end;
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	end = (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6 + (double)ms;
 	do {
 		train(100, NULL);
+		launched += 100;
 		/* Without this, an idle machine launches in one second what takes the GPU ten. */
 		sync_context();
 		clock_gettime(CLOCK_MONOTONIC, &t);
 	} while ((double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6 < end);
+	note_launches(launched);
+}
+
+/* However slow a launch is, as many are made: what is late is made up for. */
+static void keep_rate(long ms)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	for (long i = 0; i < ms; i++) {
+		train(100, NULL);
+		t.tv_nsec += 1000000;
+		if (t.tv_nsec >= 1000000000) {
+			t.tv_sec++;
+			t.tv_nsec -= 1000000000;
+		}
+		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL);
+	}
+	note_launches(ms * 100);
 }
 
 /* Both ends of the range are in one function, with one kind of work between them. */
@@ -418,6 +451,8 @@ static void act(const char *what)
 		idle(n);
 	else if (!strncmp(what, "spin:", 5))
 		spin(n);
+	else if (!strncmp(what, "rate:", 5))
+		keep_rate(n);
 	else
 		exit(2);
 }

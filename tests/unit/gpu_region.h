@@ -17,6 +17,7 @@ enum {
 	TEST_REGION_BYTES = 2 << 20,
 	TEST_ARENA = 64 << 10,
 	TEST_ENTRIES = 1024,
+	TEST_ESTIMATES = 16,
 	TEST_LANES = 3, /* the last is for activities */
 	TEST_RING = 64 << 10,
 };
@@ -61,6 +62,7 @@ static inline void test_region_lay_out(struct test_region *t, struct gpu_region 
 	at = test_place(&h->folds, at, TEST_ENTRIES, sizeof(struct gpu_fold));
 	at = test_place(&h->apis, at, 2 * TEST_LANES * GPU_MAX_CBIDS, sizeof(struct gpu_api));
 	at = test_place(&h->devices, at, GPU_MAX_DEVICES, sizeof(struct gpu_device));
+	at = test_place(&h->estimates, at, TEST_ESTIMATES, sizeof(struct gpu_estimate));
 	at = test_place(&h->lanes, at, TEST_LANES, sizeof(struct gpu_lane));
 	h->strings.used = 16;
 	h->stacks.used = 8;
@@ -68,6 +70,7 @@ static inline void test_region_lay_out(struct test_region *t, struct gpu_region 
 	h->folds.used = TEST_ENTRIES;
 	h->apis.used = 2 * TEST_LANES * GPU_MAX_CBIDS;
 	h->devices.used = GPU_MAX_DEVICES;
+	h->estimates.used = TEST_ESTIMATES;
 	h->lanes.used = h->nr_lanes = TEST_LANES;
 	lanes = test_area(t, &h->lanes);
 	for (int i = 0; i < TEST_LANES; i++, at += TEST_RING) {

@@ -60,8 +60,8 @@ struct gpu_work {
 	uint32_t device;
 	uint32_t context;
 	uint32_t stream;
-	uint32_t graph; /* id of the executable graph it ran in; 0 = no graph */
-	uint32_t reserved;
+	uint32_t graph;	 /* id of the executable graph it ran in; 0 = no graph */
+	uint32_t window; /* in which it was launched (enum gpu_level); 0 = none */
 	uint64_t graph_node;
 };
 _Static_assert(sizeof(struct gpu_work) == 64, "shared");

@@ -16,6 +16,7 @@
  *	folds	 array of struct gpu_fold: exact sums of everything that ran, whatever rings dropped
  *	apis	 2 * GPU_MAX_CBIDS of struct gpu_api per lane: exact counts (sum over lanes)
  *	devices	 GPU_MAX_DEVICES of struct gpu_device, by device number
+ *	estimates array of struct gpu_estimate: what was launched in windows, and what it stands for
  *	lanes	 array of struct gpu_lane: rings of records; the data of each ring is elsewhere
  *
  * An id is valid once the record or table entry that names it is visible (release/acquire). The
@@ -104,11 +105,18 @@ enum gpu_want {
 	 * counted as the latter only.
 	 */
 	GPU_WANT_API_RUNTIME = 1u << 10,
-	GPU_WANT_API_ALL = 1u << 11, /* every call of the domain, not only the classes */
+	GPU_WANT_API_ALL = 1u << 11,  /* every call of the domain, not only the classes */
+	GPU_WANT_LAUNCHES = 1u << 12, /* calls that launch, even if kernels are not wanted */
 };
+/* What only CUPTI knows; with none of it, CUPTI is left alone. */
+#define GPU_WANT_OF_CUPTI                                                                          \
+	(GPU_WANT_KERNELS | GPU_WANT_MEMCPY | GPU_WANT_MEMSET | GPU_WANT_SYNC |                    \
+	 GPU_WANT_OVERHEAD | GPU_WANT_GRAPH_TRACE | GPU_WANT_MEMORY | GPU_WANT_API_RUNTIME |       \
+	 GPU_WANT_API_ALL | GPU_WANT_LAUNCHES)
 #define GPU_WANT_DEFAULT                                                                           \
 	(GPU_WANT_KERNELS | GPU_WANT_MEMCPY | GPU_WANT_MEMSET | GPU_WANT_SYNC |                    \
-	 GPU_WANT_OVERHEAD | GPU_WANT_MEMORY | GPU_WANT_NVTX | GPU_WANT_STACKS | GPU_WANT_RECORDS)
+	 GPU_WANT_OVERHEAD | GPU_WANT_MEMORY | GPU_WANT_NVTX | GPU_WANT_STACKS |                   \
+	 GPU_WANT_RECORDS | GPU_WANT_LAUNCHES)
 
 /* Classes of API calls. */
 enum gpu_api_class {
@@ -149,7 +157,10 @@ struct gpu_config {		/* written by the recorder before GPU_CONTROL_ACTIVE */
 	uint32_t max_frames;	/* of a stack, 0 = GPU_MAX_STACK / 4 */
 	uint32_t capture;	/* enum gpu_capture */
 	uint32_t capture_once;	/* 1: nothing after the first window is captured */
-	uint64_t reserved[4];
+	/* how much of the time of launching threads the agent may take; 0: any */
+	uint32_t max_overhead_ppm;
+	uint32_t reserved0;
+	uint64_t reserved[3];
 };
 _Static_assert(sizeof(struct gpu_config) == 64, "shared");
 
@@ -193,6 +204,12 @@ enum gpu_counter {
 	GPU_COUNT_RUNNING = 34,	       /* cut off at the end: their time counts up to then */
 	GPU_COUNT_NOT_BEGUN = 35,      /* still queued at the end: in no sum */
 	GPU_COUNT_NODES_LEFT_OUT = 36, /* nodes of graphs whose stack found no room */
+	GPU_COUNT_WINDOWS = 37,	       /* windows of collection: see enum gpu_level */
+	GPU_COUNT_WINDOW_NS = 38,      /* ns in them */
+	GPU_COUNT_COVERED_NS = 39,     /* ns that they stand for: since the first pause began */
+	GPU_COUNT_UNCOVERED_NS = 40,   /* ns of the pause that no window has followed */
+	GPU_COUNT_COST_NS = 41,	       /* ns in callbacks, buffers and switching, as measured */
+	GPU_COUNT_LAUNCHING_NS = 42,   /* ns of the threads that launch, beside that cost */
 };
 #define GPU_MAX_RANGE_DEPTH 128u
 
@@ -252,6 +269,43 @@ static inline uint32_t gpu_window_place(uint32_t i)
 	return i < GPU_MAX_WINDOWS ? i : 1 + i % (GPU_MAX_WINDOWS - 1);
 }
 
+/*
+ * How much is collected, with config.max_overhead_ppm: each level costs less than the one before.
+ */
+enum gpu_level {
+	GPU_LEVEL_ALL = 0,	/* what config wants */
+	GPU_LEVEL_GRAPHS = 1,	/* the same, but CUDA graphs whole */
+	GPU_LEVEL_WINDOWS = 2,	/* the same, but only in windows, and in between nothing */
+	GPU_LEVEL_LAUNCHES = 3, /* only the calls that launch are counted */
+	GPU_LEVEL_NOTHING = 4,
+};
+#define GPU_MAX_LEVELS 16u
+
+struct gpu_level_change {
+	uint64_t time_ns;
+	uint32_t level;	   /* enum gpu_level, from then on */
+	uint32_t cost_ppm; /* measured since the change before */
+};
+_Static_assert(sizeof(struct gpu_level_change) == 16, "shared");
+
+/*
+ * Work of one kind and name that was launched in windows, and what it stands for. The squares are
+ * of the estimates of single windows: they give the sampling error.
+ */
+struct gpu_estimate {
+	uint8_t kind; /* enum gpu_fold_kind; 0 = free, or, in entry 0, what found no room */
+	uint8_t subkind;
+	uint16_t device;
+	uint32_t name;		  /* string; kernels */
+	uint64_t count, total_ns; /* as they were seen */
+	double estimated_count, estimated_ns;
+	double count_squares, ns_squares;
+	uint32_t window; /* the last; its sums are not in the estimates yet: */
+	uint32_t reserved;
+	uint64_t window_count, window_ns;
+};
+_Static_assert(sizeof(struct gpu_estimate) == 80, "shared");
+
 struct gpu_region {
 	uint64_t magic;
 	uint32_t version;
@@ -276,9 +330,13 @@ struct gpu_region {
 	uint32_t nr_windows;	/* ever opened; i is windows[gpu_window_place(i)] */
 	uint32_t reserved1;
 	struct gpu_window windows[GPU_MAX_WINDOWS];
+	uint32_t nr_levels; /* changes ever made; those that find no room are not in levels[] */
+	uint32_t reserved2;
+	struct gpu_level_change levels[GPU_MAX_LEVELS];
+	struct gpu_area estimates;
 };
-_Static_assert(sizeof(struct gpu_region) ==
-		       8 * 8 + 64 + 16 + 7 * 32 + 512 + 256 * 32 + 256 + 8 + 16 * 64,
+_Static_assert(sizeof(struct gpu_region) == 8 * 8 + 64 + 16 + 7 * 32 + 512 + 256 * 32 + 256 + 8 +
+						    16 * 64 + 8 + 16 * 16 + 32,
 	       "shared, without holes");
 
 struct gpu_string {

@@ -6,7 +6,10 @@
 
 #include <sys/mman.h>
 
+#include "gpu/agent/base/cost.h"
+
 struct agent agent = { .region_fd = -1 };
+struct governor_state governor;
 
 void *agent_map(size_t bytes)
 {

@@ -176,7 +176,7 @@ void thread_forget_counts(void)
 
 void thread_publish_counts(void)
 {
-	static const uint8_t counters[NR_THREAD_COUNTS] = {
+	static const uint8_t counters[] = {
 		[THREAD_LAUNCHES] = GPU_COUNT_LAUNCHES,
 		[THREAD_WALKED] = GPU_COUNT_STACK_WALKED,
 		[THREAD_CACHED] = GPU_COUNT_STACK_CACHED,
@@ -185,7 +185,7 @@ void thread_publish_counts(void)
 		[THREAD_NVTX_CALLS] = GPU_COUNT_NVTX_CALLS,
 	};
 
-	for (int c = 0; c < NR_THREAD_COUNTS; c++) {
+	for (size_t c = 0; c < sizeof(counters); c++) {
 		uint64_t sum = count_all((enum thread_count)c) - forgotten[c];
 
 		if (c == THREAD_CALLBACK_TICKS)

@@ -105,6 +105,8 @@ enum thread_count {
 	THREAD_SHORT,
 	THREAD_CALLBACK_TICKS, /* sampled: one call in 1024 */
 	THREAD_NVTX_CALLS,
+	THREAD_CALLS,	   /* callbacks, while a governor is at work */
+	THREAD_COST_TICKS, /* in them: one in 16 is measured */
 	NR_THREAD_COUNTS
 };
 

@@ -10,6 +10,8 @@
 #include <time.h>
 
 #include "gpu/agent/base/clock.h"
+#include "gpu/agent/base/cost.h"
+#include "gpu/agent/base/estimate.h"
 #include "gpu/agent/base/report.h"
 #include "gpu/agent/base/state.h"
 #include "gpu/agent/cupti/activity_keep.h"
@@ -117,6 +119,8 @@ static void read_buffer(struct buffer *b)
 {
 	uint64_t bit = 1ull << (b - buffers);
 
+	uint64_t begun = clock_ticks();
+
 	if (__atomic_load_n(&is_wanted, __ATOMIC_ACQUIRE)) {
 		activity_reading(clock_now_ns());
 		/* makes room for work whose call, perhaps of this thread, has not returned yet */
@@ -127,6 +131,7 @@ static void read_buffer(struct buffer *b)
 	}
 	memset(b->bytes, 0, b->valid_size); /* CUPTI was told that buffers are zeroed */
 	__atomic_fetch_and(&taken, ~bit, __ATOMIC_RELEASE);
+	governor_pay_for_buffer(clock_ticks() - begun);
 }
 
 static struct buffer *take_list(void)
@@ -207,6 +212,8 @@ void activity_settle(bool last)
 	if (!begin_settling(last))
 		return; /* another thread is reading: the next call does it */
 	activity_settle_waiting(last);
+	if (last)
+		estimate_settle();
 	__atomic_store_n(&reading, 0, __ATOMIC_RELEASE);
 	read_completed();
 }

@@ -8,6 +8,8 @@
 
 #include "gpu/agent/base/arena.h"
 #include "gpu/agent/base/clock.h"
+#include "gpu/agent/base/cost.h"
+#include "gpu/agent/base/estimate.h"
 #include "gpu/agent/base/fold.h"
 #include "gpu/agent/base/lane.h"
 #include "gpu/agent/base/report.h"
@@ -108,6 +110,8 @@ static void fold(const union activity *r)
 		break;
 	}
 	fold_add(&key, r->work.end_ns - r->work.start_ns, bytes);
+	if (r->work.window)
+		estimate_add(&key, r->work.end_ns - r->work.start_ns, r->work.window);
 }
 
 static void count_without_times(const union activity *r, enum gpu_counter counter)
@@ -145,6 +149,7 @@ enum activity_call activity_find_call(union activity *r)
 	r->work.stack = r->work.graph_node ? capture_stack_join(r->work.graph_node, info.stack)
 					   : info.stack;
 	r->work.range = info.range;
+	r->work.window = info.window;
 	r->head.tid = info.tid;
 	return ACTIVITY_CALL_KNOWN;
 }
@@ -213,7 +218,7 @@ static void take_without_call(union activity *r)
 
 	if (belongs_to_last_recorder(r))
 		return;
-	if (capture_kind()) {
+	if (capture_kind() || governor_has_paused()) {
 		agent_count(GPU_COUNT_OUTSIDE, 1);
 		return;
 	}

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "gpu/agent/base/clock.h"
+#include "gpu/agent/base/cost.h"
 #include "gpu/agent/cupti/cupti.h"
 #include "gpu/agent/cupti/launch.h"
 #include "gpu/agent/cupti/launch_gate.h"
@@ -90,6 +91,11 @@ static uint32_t class_of(uint32_t domain, uint32_t cbid)
 	return __atomic_load_n(&classes[domain][cbid < GPU_MAX_CBIDS ? cbid : 0], __ATOMIC_RELAXED);
 }
 
+uint32_t api_calls_class(uint32_t domain, uint32_t cbid)
+{
+	return domain < 2 ? class_of(domain, cbid) : GPU_API_OTHER;
+}
+
 /* Of these calls CUPTI makes records of what the GPU does. */
 static bool awaits_record(uint32_t api_class)
 {
@@ -161,13 +167,19 @@ static void leave(uint32_t domain, uint32_t cbid, const struct cupti_callback_da
 	if (!t || (capture_kind() && !capture_call(domain, api_class)))
 		return;
 	/* collecting may have begun between enter and exit */
-	if (!entered || entered > now)
+	if (!entered || entered > now) {
+		if (governor_has_paused()) /* the call began before the window */
+			return;
 		entered = now;
+	}
 	api = lane_api(&t->lane, domain, cbid, d->function_name, api_class);
 	if (!is_nested(t, domain, d->correlation_id))
 		lane_count_call(&t->lane, api, clock_ticks_duration_ns(now - entered));
-	if (domain != GPU_API_DRIVER || api_class == GPU_API_OTHER)
+	if (domain != GPU_API_DRIVER || api_class == GPU_API_OTHER || governor_only_counts()) {
+		governor_pay(t, now);
 		return;
+	}
+	info.window = governor_window();
 	info.stack = stack_of(t, api_class, now - entered, frame);
 	info.range = range_current(t);
 	info.tid = t->tid;
@@ -194,6 +206,7 @@ static void leave(uint32_t domain, uint32_t cbid, const struct cupti_callback_da
 	}
 	if (!(t->counts[THREAD_LAUNCHES] & 1023))
 		thread_count(t, THREAD_CALLBACK_TICKS, clock_ticks() - now);
+	governor_pay(t, now);
 }
 
 /* A node of a graph was made, by the thread that captures or by a call that adds it. */
@@ -241,6 +254,11 @@ void api_calls_callback(void *user, uint32_t domain, uint32_t cbid, const void *
 	if (__builtin_expect(__atomic_load_n(&finalize, __ATOMIC_RELAXED) != NULL, 0) &&
 	    d->site == CUPTI_API_EXIT && *agent.alive)
 		finalize_now();
+	if (governor_is_paused()) {
+		if (d->site == CUPTI_API_EXIT && *agent.alive)
+			governor_pay_for_gate();
+		return;
+	}
 	if (!agent_collects() || (domain != CUPTI_DRIVER_API && domain != CUPTI_RUNTIME_API))
 		return;
 	if (d->site == CUPTI_API_ENTER)

@@ -13,6 +13,7 @@ void api_calls_callback(void *user, uint32_t domain, uint32_t cbid, const void *
 /* The enum gpu_api_class of a driver function, from its name. */
 uint32_t api_calls_class_of(const char *name);
 /* To be called before a callback is enabled. domain: enum gpu_api_domain. */
+uint32_t api_calls_class(uint32_t domain, uint32_t cbid); /* enum gpu_api_class */
 void api_calls_set_class(uint32_t domain, uint32_t cbid, uint32_t api_class);
 /* Sets which calls get a stack: bits 1 << enum gpu_api_class, and the shortest duration. */
 void api_calls_set_stacks(uint32_t api_classes, uint64_t min_ticks);

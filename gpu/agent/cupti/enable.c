@@ -4,6 +4,9 @@
  */
 #include "gpu/agent/cupti/enable.h"
 
+#include <string.h>
+
+#include "gpu/agent/base/cost.h"
 #include "gpu/agent/base/report.h"
 #include "gpu/agent/base/state.h"
 #include "gpu/agent/cupti/api_calls.h"
@@ -15,7 +18,10 @@
 
 static uint32_t enabled_kinds[MAX_ENABLED];
 static uint32_t nr_enabled_kinds;
-static bool has_tried_graphs; /* in this session, to record them whole */
+static bool has_tried_graphs;	/* in this session, to record them whole */
+static bool keeps_graphs_whole; /* the governor wants that */
+/* Callbacks that are enabled, by domain: 0 of the driver, 1 of the runtime, 2 of resources. */
+static uint8_t enabled_callbacks[3][GPU_MAX_CBIDS];
 
 static void enable_kind(uint32_t kind, const char *name)
 {
@@ -53,6 +59,14 @@ void enable_whole_graphs(void)
 			     "the device memory of CUPTI that those use up is nearly gone");
 }
 
+bool enable_graphs_for_cost(void)
+{
+	keeps_graphs_whole = true;
+	if (!is_enabled(CUPTI_KIND_GRAPH_TRACE))
+		enable_kind(CUPTI_KIND_GRAPH_TRACE, "GRAPH_TRACE");
+	return is_enabled(CUPTI_KIND_GRAPH_TRACE);
+}
+
 void enable_kinds(void)
 {
 	static const struct {
@@ -73,7 +87,15 @@ void enable_kinds(void)
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		if (agent_wants(kinds[i].want))
 			enable_kind(kinds[i].kind, kinds[i].name);
+	if (keeps_graphs_whole && !is_enabled(CUPTI_KIND_GRAPH_TRACE))
+		enable_kind(CUPTI_KIND_GRAPH_TRACE, "GRAPH_TRACE");
 	enable_whole_graphs();
+}
+
+void enable_begin(void)
+{
+	keeps_graphs_whole = false;
+	memset(enabled_callbacks, 0, sizeof(enabled_callbacks));
 }
 
 void enable_devices(void)
@@ -107,24 +129,54 @@ void disable_kinds(void)
 	has_tried_graphs = false;
 }
 
+static void enable_call(void *subscriber, uint32_t domain, uint32_t cbid)
+{
+	cupti.enable_callback(1, subscriber, domain, cbid);
+	enabled_callbacks[domain - 1][cbid] = 1;
+}
+
+static bool is_launch(uint32_t domain, uint32_t cbid)
+{
+	uint32_t api_class = api_calls_class(domain - 1, cbid);
+
+	return domain == CUPTI_DRIVER_API &&
+	       (api_class == GPU_API_LAUNCH || api_class == GPU_API_GRAPH_LAUNCH);
+}
+
+void disable_callbacks(void *subscriber, bool but_launches)
+{
+	for (uint32_t domain = 1; domain <= 3; domain++)
+		for (uint32_t cbid = 0; cbid < GPU_MAX_CBIDS; cbid++) {
+			if (!enabled_callbacks[domain - 1][cbid] ||
+			    (but_launches && is_launch(domain, cbid)))
+				continue;
+			cupti.enable_callback(0, subscriber, domain, cbid);
+			enabled_callbacks[domain - 1][cbid] = 0;
+		}
+}
+
 static bool is_wanted(uint32_t domain, uint32_t api_class)
 {
 	static const uint32_t wants[] = {
 		[GPU_API_OTHER] = GPU_WANT_API_ALL,
-		[GPU_API_LAUNCH] = GPU_WANT_KERNELS,
-		[GPU_API_GRAPH_LAUNCH] = GPU_WANT_KERNELS | GPU_WANT_GRAPH_TRACE,
+		[GPU_API_LAUNCH] = GPU_WANT_KERNELS | GPU_WANT_LAUNCHES,
+		[GPU_API_GRAPH_LAUNCH] =
+			GPU_WANT_KERNELS | GPU_WANT_GRAPH_TRACE | GPU_WANT_LAUNCHES,
 		[GPU_API_MEMCPY] = GPU_WANT_MEMCPY,
 		[GPU_API_MEMSET] = GPU_WANT_MEMSET,
 		[GPU_API_SYNC] = GPU_WANT_SYNC,
 		[GPU_API_ALLOC] = GPU_WANT_MEMORY,
 		[GPU_API_FREE] = GPU_WANT_MEMORY,
-		[GPU_API_HOST_FUNC] = GPU_WANT_KERNELS,
+		[GPU_API_HOST_FUNC] = GPU_WANT_KERNELS | GPU_WANT_LAUNCHES,
 		[GPU_API_PROFILER_START] = ~0u,
 		[GPU_API_PROFILER_STOP] = ~0u,
-		[GPU_API_CAPTURE_BEGIN] = GPU_WANT_KERNELS,
-		[GPU_API_CAPTURE_END] = GPU_WANT_KERNELS,
+		[GPU_API_CAPTURE_BEGIN] = GPU_WANT_KERNELS | GPU_WANT_LAUNCHES,
+		[GPU_API_CAPTURE_END] = GPU_WANT_KERNELS | GPU_WANT_LAUNCHES,
 	};
 
+	if (governor_only_counts()) /* launches */
+		return domain == GPU_API_DRIVER &&
+		       (api_class == GPU_API_LAUNCH || api_class == GPU_API_GRAPH_LAUNCH);
 	if (domain == GPU_API_RUNTIME)
 		return agent_wants(GPU_WANT_API_RUNTIME);
 	return agent_wants(wants[api_class] | GPU_WANT_API_ALL);
@@ -142,7 +194,7 @@ static void enable_domain(void *subscriber, uint32_t domain)
 		api_class = api_calls_class_of(name);
 		api_calls_set_class(domain, cbid, api_class);
 		if (is_wanted(domain, api_class))
-			cupti.enable_callback(1, subscriber, domain + 1, cbid);
+			enable_call(subscriber, domain + 1, cbid);
 	}
 }
 
@@ -167,7 +219,7 @@ static void enable_known_launches(void *subscriber)
 
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
 		api_calls_set_class(GPU_API_DRIVER, known[i].cbid, known[i].api_class);
-		cupti.enable_callback(1, subscriber, CUPTI_DRIVER_API, known[i].cbid);
+		enable_call(subscriber, CUPTI_DRIVER_API, known[i].cbid);
 	}
 }
 
@@ -178,8 +230,8 @@ void enable_callbacks(void *subscriber)
 		return;
 	}
 	if (cupti.graph_node_id && agent_wants(GPU_WANT_KERNELS) && agent_wants(GPU_WANT_STACKS)) {
-		cupti.enable_callback(1, subscriber, CUPTI_RESOURCE, CUPTI_CBID_NODE_CREATED);
-		cupti.enable_callback(1, subscriber, CUPTI_RESOURCE, CUPTI_CBID_NODE_CLONED);
+		enable_call(subscriber, CUPTI_RESOURCE, CUPTI_CBID_NODE_CREATED);
+		enable_call(subscriber, CUPTI_RESOURCE, CUPTI_CBID_NODE_CLONED);
 	}
 	enable_domain(subscriber, GPU_API_DRIVER);
 	if (agent_wants(GPU_WANT_API_RUNTIME))

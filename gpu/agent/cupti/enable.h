@@ -2,17 +2,24 @@
 #ifndef SPROF_GPU_AGENT_ENABLE_H
 #define SPROF_GPU_AGENT_ENABLE_H
 
+#include <stdbool.h>
+
 /*
  * All of these need the lock and a subscriber. A kind that is refused is reported; the others go
  * on.
  */
 void enable_kinds(void);
+/* Forgets what the last subscriber had enabled. */
+void enable_begin(void);
 /*
  * Has CUPTI record whole graphs instead of their kernels if that is due (graph_level.h). Kernels
  * outside graphs are recorded as before.
  */
 void enable_whole_graphs(void);
+/* The same because the kernels cost too much. False where CUPTI refuses. */
+bool enable_graphs_for_cost(void);
 void enable_callbacks(void *subscriber);
+void disable_callbacks(void *subscriber, bool but_launches);
 /*
  * Asks for a record of each device, once. CUPTI reports devices that exist already only through the
  * function that dumps them. That function calls the driver, and we may be inside cuInit(): so this

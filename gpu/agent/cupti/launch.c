@@ -15,7 +15,7 @@ struct slot {
 	uint32_t correlation, stack, range, tid;
 	uint64_t start_ns;
 	uint32_t awaits_record;
-	uint32_t pad;
+	uint32_t window;
 };
 _Static_assert(sizeof(struct slot) == 32, "2^19 slots are 16 MiB");
 
@@ -40,6 +40,7 @@ void launch_note(uint32_t correlation, const struct launch_info *info)
 	__atomic_store_n(&s->tid, info->tid, __ATOMIC_RELAXED);
 	__atomic_store_n(&s->start_ns, info->start_ns, __ATOMIC_RELAXED);
 	__atomic_store_n(&s->awaits_record, info->awaits_record, __ATOMIC_RELAXED);
+	__atomic_store_n(&s->window, info->window, __ATOMIC_RELAXED);
 	__atomic_store_n(&s->correlation, correlation, __ATOMIC_RELEASE);
 }
 
@@ -54,6 +55,7 @@ bool launch_find(uint32_t correlation, struct launch_info *ret)
 	ret->tid = __atomic_load_n(&s->tid, __ATOMIC_RELAXED);
 	ret->start_ns = __atomic_load_n(&s->start_ns, __ATOMIC_RELAXED);
 	ret->awaits_record = __atomic_load_n(&s->awaits_record, __ATOMIC_RELAXED);
+	ret->window = __atomic_load_n(&s->window, __ATOMIC_RELAXED);
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	return __atomic_load_n(&s->correlation, __ATOMIC_RELAXED) == correlation;
 }

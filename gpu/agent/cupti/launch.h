@@ -9,6 +9,7 @@ struct launch_info {
 	uint32_t stack, range, tid;
 	uint64_t start_ns;
 	bool awaits_record; /* of what the GPU does */
+	uint32_t window;    /* governor_window() */
 };
 
 int launch_init(void); /* 0 or -ENOMEM */

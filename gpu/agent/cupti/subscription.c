@@ -5,6 +5,7 @@
  */
 #include "gpu/agent/cupti/subscription.h"
 
+#include "gpu/agent/base/cost.h"
 #include "gpu/agent/base/lock.h"
 #include "gpu/agent/base/report.h"
 #include "gpu/agent/base/state.h"
@@ -85,6 +86,7 @@ bool subscription_start(void)
 		agent_set_state(GPU_STATE_FAILED);
 		return false;
 	}
+	enable_begin();
 	enable_kinds();
 	enable_callbacks(subscriber);
 	return true;
@@ -98,8 +100,36 @@ void subscription_flush(void)
 	enable_devices();
 	cupti.flush_all(0);
 	activity_settle(false);
-	if (agent_wants(GPU_WANT_KERNELS))
+	if (agent_wants(GPU_WANT_KERNELS) && !governor_has_paused())
 		enable_whole_graphs();
+}
+
+void subscription_pause(void)
+{
+	disable_kinds();
+	/* the gate must know of launches that begin now, too, when kinds are disabled again */
+	disable_callbacks(subscriber, launch_gate_is_needed());
+}
+
+void subscription_resume(void)
+{
+	enable_kinds();
+	enable_callbacks(subscriber);
+}
+
+bool subscription_take_graphs_whole(void)
+{
+	return enable_graphs_for_cost();
+}
+
+void subscription_count_launches(void)
+{
+	enable_callbacks(subscriber);
+}
+
+void subscription_count_nothing(void)
+{
+	disable_callbacks(subscriber, false);
 }
 
 /* Gives work that runs some time to end: a record that is forced out has no end, for good. */

@@ -19,6 +19,16 @@ bool subscription_is_too_early(void);
 void subscription_report_early(void);
 /* Asks CUPTI for completed buffers. */
 void subscription_flush(void);
+/*
+ * For the governor, while subscription_is_on(): nothing is collected between the first two; graphs
+ * without their kernels from then on, false where CUPTI refuses; callbacks of launches alone, or
+ * none, after subscription_pause().
+ */
+void subscription_pause(void);
+void subscription_resume(void);
+bool subscription_take_graphs_whole(void);
+void subscription_count_launches(void);
+void subscription_count_nothing(void);
 /* Reads everything that CUPTI still has, from the thread that exits. */
 void subscription_flush_at_exit(void);
 /* Disables everything, reads what is in flight, and unloads CUPTI where that is possible. */

@@ -4,6 +4,8 @@
  */
 #include "tests/unit/gpu_setup.h"
 
+#include <math.h>
+
 static void kernel_hangs_under_its_launch_and_its_ranges(void **state)
 {
 	static const uint64_t frames[] = { 0x9001, 0x3001, 0x2001, 0x1001 };
@@ -202,6 +204,79 @@ static void calls_ranges_counters_and_failures_become_facts(void **state)
 	finish(&s);
 }
 
+static void put_estimate(struct test_region *t, int i, double count, double ns, double squares)
+{
+	struct gpu_estimate *e = (struct gpu_estimate *)test_area(t, &t->header->estimates) + i;
+
+	*e = (struct gpu_estimate){
+		.kind = GPU_FOLD_KERNEL,
+		.name = test_string(t, "kernel"),
+		.device = (uint16_t)i,
+		.count = 10,
+		.total_ns = 1000,
+		.estimated_count = count,
+		.estimated_ns = ns,
+		.count_squares = squares,
+		.ns_squares = squares * 100 * 100,
+	};
+}
+
+/* Ten windows with 10 each, and one half more time than they stand for. */
+static void estimates_have_their_error_and_nonsense_is_refused(void **state)
+{
+	static const double nonsense[] = { -1, 1e300, -INFINITY, INFINITY, NAN };
+	const struct fact_gpu_estimate *rows;
+	struct setup s = { 0 };
+	size_t nr;
+
+	(void)state;
+	test_region_init(&s.region);
+	s.region.header->counters[GPU_COUNT_WINDOWS] = 10;
+	s.region.header->counters[GPU_COUNT_COVERED_NS] = 1000;
+	s.region.header->counters[GPU_COUNT_UNCOVERED_NS] = 500;
+	put_estimate(&s.region, 1, 100, 10000, 1000);
+	put_estimate(&s.region, 2, 100, 10000, 1360); /* 4 or 16: a variance of 40 */
+	for (int i = 0; i < 5; i++)
+		put_estimate(&s.region, 3 + i, nonsense[i], 10000, 1000);
+	put_estimate(&s.region, 8, 100, NAN, 1000);
+	put_estimate(&s.region, 9, 100, 10000, NAN);
+	start(&s);
+	gpu_collect_finish(s.c, 1000);
+	rows = facts_rows(s.p, FACT_GPU_ESTIMATE, &nr);
+	assert_int_equal(nr, 3);
+	assert_int_equal(rows[0].calls, 150);
+	assert_int_equal(rows[0].total_ns, 15000);
+	assert_int_equal(rows[0].calls_error, 0);
+	assert_int_equal(rows[0].seen_calls, 10);
+	/* the square root of 10 / 9 * 360 is 20, times 1.5 */
+	assert_int_equal(rows[1].calls_error, 30);
+	assert_int_equal(rows[1].total_error, 3000);
+	assert_true(rows[2].calls_error == UINT64_MAX);
+	finish(&s);
+}
+
+static void levels_are_bounded_whatever_the_target_writes(void **state)
+{
+	const struct fact_gpu_level *rows;
+	struct setup s = { 0 };
+	size_t nr;
+
+	(void)state;
+	test_region_init(&s.region);
+	s.region.header->nr_levels = UINT32_MAX;
+	for (uint32_t i = 0; i < GPU_MAX_LEVELS; i++)
+		s.region.header->levels[i] =
+			(struct gpu_level_change){ .time_ns = 100 + i, .level = i, .cost_ppm = 7 };
+	start(&s);
+	gpu_collect_drain(s.c, 500);
+	gpu_collect_finish(s.c, 1000);
+	rows = facts_rows(s.p, FACT_GPU_LEVEL, &nr);
+	assert_int_equal(nr, NR_GPU_COST_LEVELS);
+	assert_int_equal(rows[2].level, GPU_COST_WINDOWS);
+	assert_int_equal(rows[2].time_ns, 102);
+	finish(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -210,6 +285,8 @@ int main(void)
 		cmocka_unit_test(samples_add_up_to_all_activities_however_often_drained),
 		cmocka_unit_test(sums_are_not_written_each_second_of_a_long_recording),
 		cmocka_unit_test(calls_ranges_counters_and_failures_become_facts),
+		cmocka_unit_test(estimates_have_their_error_and_nonsense_is_refused),
+		cmocka_unit_test(levels_are_bounded_whatever_the_target_writes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,7 +7,7 @@
 #include "core/base/buffer.h"
 #include "core/profile/facts.h"
 #include "output/report/grid.h"
-#include "output/insight/occupancy.h"
+#include "output/report/occupancy.h"
 
 static const struct grid_column columns[] = {
 	{ "name", "Name", true },

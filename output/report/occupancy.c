@@ -1,5 +1,5 @@
 /* Computes how many blocks fit on a multiprocessor: the scarcest of its resources decides. */
-#include "output/insight/occupancy.h"
+#include "output/report/occupancy.h"
 
 #include <stdint.h>
 
