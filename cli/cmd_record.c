@@ -94,6 +94,7 @@ static int open_source(struct recording *r)
 		.program = o->program ? o->program[0] : NULL,
 		.freq_hz = o->freq_hz,
 		.event = o->event,
+		.events = o->events.nr ? &o->events : NULL,
 		.no_python = o->no_python,
 		.clock = o->clock,
 		.wakers = o->wakers,

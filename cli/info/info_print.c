@@ -162,7 +162,7 @@ static void add_samples(struct buffer *b, const struct info *info, const struct 
 		      p->nr_frames, info->nr_named_frames, p->nr_stacks);
 }
 
-static void add_columns(struct buffer *b, const struct info *info)
+static void add_columns(struct buffer *b, const struct profile *p, const struct info *info)
 {
 	buffer_printf(b, "\n%-16s  %-12s  %s\n", "column", "sum", "counted");
 	for (int i = 0; i < NR_COLUMNS; i++) {
@@ -172,9 +172,9 @@ static void add_columns(struct buffer *b, const struct info *info)
 		if (!column->present)
 			continue;
 		number_add_value(&value, i, column->sum);
-		buffer_printf(b, "%-16s  %-12s  %" PRIu64 " %s\n", column_table[i].name,
-			      buffer_cstring(&value), column->events,
-			      column_events_name(&column_table[i], column->events));
+		buffer_printf(b, "%-16s  %-12s  %" PRIu64 " %s\n",
+			      column_info_of(p, (unsigned int)i)->name, buffer_cstring(&value),
+			      column->events, column_events_name(&column_table[i], column->events));
 		buffer_fini(&value);
 	}
 }
@@ -382,7 +382,7 @@ void info_print_text(struct buffer *b, const struct info *info, const struct pro
 	add_samples(b, info, p);
 	info_gil_text(b, info);
 	if (info->nr_samples)
-		add_columns(b, info);
+		add_columns(b, p, info);
 	info_waits_text(b, p);
 	info_labels_text(b, p);
 	add_limits(b, p);

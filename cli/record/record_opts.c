@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "cli/record/call_specs.h"
+#include "cli/options/event_specs.h"
 #include "cli/record/rank_output.h"
 #include "cli/gpu/gpu_opts.h"
 #include "cli/options/all_users.h"
@@ -90,9 +91,14 @@ static const struct argp_option options[] = {
 	  0 },
 	{ "source", 's', "SOURCE", 0,
 	  "How samples are taken: auto (default; the best that works here), ebpf, perf, timer", 0 },
-	{ "event", 'e', "NAME", 0,
-	  "Event that takes a sample: auto (default; cycles where the host has them), cpu-clock, "
-	  "cycles",
+	{ "event", 'e', "EVENT[@PERIOD][,...]", 0,
+	  "Events that take samples: the clock (auto, the default; cpu-clock, cycles), and events "
+	  "with a column each: page-faults, context-switches, instructions, cache-misses, "
+	  "CATEGORY:NAME of a tracepoint, r1a8, names of the host's PMUs; see sprof-record(1)",
+	  0 },
+	{ "count", 'c', "PERIOD", 0,
+	  "Take a sample every so many of these events, 1 = of each (default: as often as --freq "
+	  "says; of a tracepoint: 1)",
 	  0 },
 	{ "debuginfod", OPT_DEBUGINFOD, NULL, 0,
 	  "At the end, fetch debug files that this machine lacks from the servers in "
@@ -259,6 +265,38 @@ static void parse_user(const char *text, struct record_opts *o, struct argp_stat
 	o->user = user ? user->pw_uid : (uid_t)number;
 }
 
+static void parse_events(const char *text, struct record_opts *o, struct argp_state *state)
+{
+	const char *wrong = event_specs_parse(text, &o->event, &o->events);
+
+	if (wrong)
+		argp_error(state, "'%s': %s", text, wrong);
+}
+
+static void parse_count(const char *text, struct record_opts *o, struct argp_state *state)
+{
+	o->event_period = event_specs_period(text);
+	if (!o->event_period)
+		argp_error(state, "'%s' is not a number of events, 1 or more", text);
+}
+
+static void check_events(struct record_opts *o, struct argp_state *state)
+{
+	if (o->event_period && !strcmp(o->event, "cycles")) {
+		event_specs_parse("cycles@1", &o->event, &o->events);
+		o->events.list[0].period = o->event_period;
+	}
+	if (o->event_period && !o->events.nr)
+		argp_error(state, "-c needs -e EVENT, of events other than the clock");
+	event_specs_set_period(&o->events, o->event_period);
+	if (o->events.nr && (!strcmp(o->source, "perf") || !strcmp(o->source, "timer")))
+		argp_error(state, "source %s samples no events beside the clock, only ebpf does",
+			   o->source);
+	if (o->events.alone && o->clock == CLOCK_WALL)
+		argp_error(state, "--clock wall needs the clock: -e cpu-clock,%s",
+			   o->events.list[0].name);
+}
+
 static void check_source(const char *name, struct argp_state *state)
 {
 	struct buffer names = { 0 };
@@ -292,9 +330,7 @@ static void check(struct record_opts *o, struct argp_state *state)
 	if (o->no_children && o->system_wide)
 		argp_error(state, "-a samples every process: it takes no --no-children");
 	check_source(o->source, state);
-	if (strcmp(o->event, "auto") && strcmp(o->event, "cpu-clock") && strcmp(o->event, "cycles"))
-		argp_error(state, "there is no event '%s', only auto, cpu-clock and cycles",
-			   o->event);
+	check_events(o, state);
 	if (!strcmp(o->output, "-"))
 		argp_error(state, "a recording goes to a file, not to standard output");
 	if (o->clock != CLOCK_CPU && !strcmp(o->source, "perf"))
@@ -362,7 +398,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'd': o->duration_ns = parse_duration(arg, state); return 0;
 	case 'o': o->output = arg; return 0;
 	case 's': o->source = arg; return 0;
-	case 'e': o->event = arg; return 0;
+	case 'e': parse_events(arg, o, state); return 0;
+	case 'c': parse_count(arg, o, state); return 0;
 	case OPT_DEBUGINFOD: o->debuginfod = true; return 0;
 	case 'u': parse_user(arg, o, state); return 0;
 	case OPT_CGROUP: add_cgroup(arg, o, state); return 0;

@@ -27,7 +27,9 @@ struct record_opts {
 	uint64_t duration_ns; /* 0 = until something else ends the recording */
 	uint64_t delay_ns;
 	const char *output, *source, *event;
-	char *rank_output; /* = output, where the rank is part of it */
+	char *rank_output;	     /* = output, where the rank is part of it */
+	struct source_events events; /* beside the clock; perhaps none */
+	uint64_t event_period;	     /* of those without one; 0: not given */
 	bool no_python, no_cache;
 	enum source_clock clock;
 	bool wakers, syscalls; /* as in source_config */

@@ -39,6 +39,7 @@
 #define COLLECTIVE "ptnnns@nik"
 #define LOCK_WAIT "pnttnsnnnnn"
 #define SYSTEM_CALL "nsnnnnnn"
+#define EVENT "nsn"
 
 CHECK(DEVICE, fact_gpu_device);
 CHECK(WORK, fact_gpu_work);
@@ -60,6 +61,7 @@ CHECK(RANK, fact_rank);
 CHECK(COLLECTIVE, fact_collective);
 CHECK(LOCK_WAIT, fact_lock_wait);
 CHECK(SYSTEM_CALL, fact_system_call);
+CHECK(EVENT, fact_event);
 
 static const struct fact_info infos[NR_FACT_KINDS] = {
 	[FACT_GPU_DEVICE] = { DEVICE, sizeof(DEVICE) - 1, 2 },
@@ -82,6 +84,7 @@ static const struct fact_info infos[NR_FACT_KINDS] = {
 	[FACT_COLLECTIVE] = { COLLECTIVE, sizeof(COLLECTIVE) - 1, 0 },
 	[FACT_LOCK_WAIT] = { LOCK_WAIT, sizeof(LOCK_WAIT) - 1, 5 },
 	[FACT_SYSTEM_CALL] = { SYSTEM_CALL, sizeof(SYSTEM_CALL) - 1, 1 },
+	[FACT_EVENT] = { EVENT, sizeof(EVENT) - 1, 1 },
 };
 
 struct fact_table {

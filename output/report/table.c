@@ -12,6 +12,7 @@
 #include "core/profile/column.h"
 #include "output/text/align.h"
 #include "output/tree/label.h"
+#include "output/tree/ratio.h"
 #include "output/text/number.h"
 #include "output/tree/summary.h"
 #include "output/text/text.h"
@@ -33,6 +34,8 @@ enum column {
 	SELF,
 	TOTAL,
 	SAMPLES,
+	SELF_RATIO,
+	TOTAL_RATIO,
 	NAME,
 	MODULE,
 	NR_CELLS
@@ -51,12 +54,22 @@ struct table {
 	uint32_t nr_rows;
 	size_t widths[NR_CELLS], bar;
 	bool has_gil;
+	const struct tree_ratio *ratio; /* NULL: none is shown */
 };
+
+/*
+ * The margin of error is in samples. It can stand behind a value that is a number of samples, but
+ * not behind events, of which a sample stands for many.
+ */
+static bool values_are_samples(const struct summary *s)
+{
+	return s->info->unit == UNIT_COUNT && !column_is_event(s->column);
+}
 
 static void fill_row(struct table *t, struct row *row, const struct ranking_row *r)
 {
 	const struct summary *s = t->summary;
-	bool by_self = t->opts->key == RANKING_SELF, counts = s->info->unit == UNIT_COUNT;
+	bool by_self = t->opts->key == RANKING_SELF, counts = values_are_samples(s);
 	uint64_t samples = by_self ? r->sum.self_samples : r->sum.total_samples;
 
 	number_add_percent(&row->cells[SELF_PERCENT], r->sum.self, s->total);
@@ -72,23 +85,54 @@ static void fill_row(struct table *t, struct row *row, const struct ranking_row 
 		buffer_add_u64(&row->cells[SAMPLES], samples);
 	summary_add_margin(&row->cells[counts ? (by_self ? SELF : TOTAL) : SAMPLES], s, samples,
 			   t->opts->unicode);
+	if (t->ratio) {
+		ratio_add_value(&row->cells[SELF_RATIO], r->self_ratio);
+		ratio_add_value(&row->cells[TOTAL_RATIO], r->total_ratio);
+	}
 	buffer_add_string(&row->cells[NAME], r->function->name);
 	row->kind = r->function->kind;
 	text_add_clean(&row->cells[MODULE], r->function->module, strlen(r->function->module));
 }
 
+static void add_ratio_headings(struct table *t)
+{
+	const struct tree_ratio *r = t->ratio;
+	bool ipc = !strcmp(t->summary->info->name, "instructions") && !strcmp(r->name, "cycles");
+	const char *unit = r->per_second ? " second" : "";
+
+	for (int c = SELF_RATIO; c <= TOTAL_RATIO; c++) {
+		struct buffer *cell = &t->rows[0].cells[c];
+
+		buffer_add_string(cell, c == SELF_RATIO ? "Self " : "Total ");
+		if (ipc)
+			buffer_add_string(cell, "IPC");
+		else
+			buffer_printf(cell, "per %s%s", r->name, unit);
+	}
+}
+
 static void fill_heading(struct table *t)
 {
-	const char *headings[NR_CELLS] = { "Self%", "Total%",	      "",      "Self", "Total",
-					   "",	    t->opts->heading, "Module" };
+	const char *headings[NR_CELLS] = {
+		[SELF_PERCENT] = "Self%",
+		[TOTAL_PERCENT] = "Total%",
+		[GIL_PERCENT] = t->has_gil ? "GIL%" : "",
+		[SELF] = "Self",
+		[TOTAL] = "Total",
+		[SAMPLES] = "",
+		[SELF_RATIO] = "",
+		[TOTAL_RATIO] = "",
+		[NAME] = t->opts->heading,
+		[MODULE] = "Module",
+	};
 
 	headings[SAMPLES] = t->opts->key == RANKING_SELF ? "Self" : "Total";
-	if (t->has_gil)
-		headings[GIL_PERCENT] = "GIL%";
-	if (t->summary->info->unit == UNIT_COUNT)
+	if (values_are_samples(t->summary))
 		headings[SAMPLES] = "";
 	for (int i = 0; i < NR_CELLS; i++)
 		buffer_add_string(&t->rows[0].cells[i], headings[i]);
+	if (t->ratio)
+		add_ratio_headings(t);
 	if (*headings[SAMPLES])
 		buffer_printf(&t->rows[0].cells[SAMPLES], " %s", t->summary->info->events);
 }
@@ -217,7 +261,7 @@ static void add_row(struct table *t, const struct row *row, const struct tree_su
 		buffer_printf(t->b, "%-*s  ", BAR, "0        50      100");
 	if (color && sum)
 		buffer_add_string(t->b, "\033[0m");
-	for (int c = SELF; c <= SAMPLES; c++)
+	for (int c = SELF; c <= TOTAL_RATIO; c++)
 		add_right(t, &row->cells[c], t->widths[c]);
 	used = add_name(t, row);
 	if (t->widths[MODULE] && row->cells[MODULE].size) {
@@ -259,7 +303,12 @@ void table_write(struct buffer *b, const struct tree *tree, const struct summary
 		 const struct table_opts *opts)
 {
 	struct table t = {
-		.b = b, .summary = summary, .opts = opts, .bar = BAR, .has_gil = tree->gil
+		.b = b,
+		.summary = summary,
+		.opts = opts,
+		.bar = BAR,
+		.has_gil = tree->gil,
+		.ratio = tree->ratio,
 	};
 	struct ranking ranking;
 	uint32_t nr;

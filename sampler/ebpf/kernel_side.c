@@ -101,6 +101,10 @@ int kernel_side_init(struct kernel_side *k, const struct kernel_side_config *con
 	/* The rest is left for the native frames, so that a stack has them too. */
 	k->skel->rodata->python_ns = k->skel->rodata->walk_ns / 8 * 7;
 	k->skel->rodata->wakeup_bytes = ring_bytes / 4;
+	for (size_t i = 0; config->tracepoints && i < MAX_EVENTS; i++)
+		k->skel->rodata->event_periods[i] = config->event_periods[i];
+	bpf_program__set_autoload(k->skel->progs.on_tracepoint, config->tracepoints);
+	bpf_program__set_autoattach(k->skel->progs.on_tracepoint, false);
 	if (config->system_wide)
 		bpf_map__set_max_entries(k->skel->maps.processes, SYSTEM_WIDE_PROCESSES);
 	bpf_map__set_max_entries(k->skel->maps.ring, ring_bytes);
@@ -149,6 +153,11 @@ int kernel_side_attach(struct kernel_side *k)
 int kernel_side_sample_program(const struct kernel_side *k)
 {
 	return bpf_program__fd(k->skel->progs.on_sample);
+}
+
+struct bpf_program *kernel_side_event_program(const struct kernel_side *k, bool tracepoint)
+{
+	return tracepoint ? k->skel->progs.on_tracepoint : k->skel->progs.on_sample;
 }
 
 int kernel_side_ring(const struct kernel_side *k)

@@ -16,6 +16,7 @@
 #define NR_MODULE_ENTRIES (WALK_MAX_MODULES + WALK_MAX_RUNTIME_TABLES)
 
 struct arena;
+struct bpf_program;
 struct sprof_bpf;
 struct syscalls_side;
 struct waiting_side;
@@ -39,6 +40,8 @@ struct kernel_side_config {
 	bool wakers;					      /* and who wakes them */
 	bool syscalls;					      /* count system calls */
 	uint64_t syscalls_ns;				      /* as in source_config */
+	const uint64_t *event_periods;			      /* of tracepoints, MAX_EVENTS */
+	bool tracepoints;				      /* some of the events are such */
 	uint32_t user;
 	const char *const *cgroups; /* folders, at most MAX_CGROUPS; see struct source_config */
 	size_t nr_cgroups;
@@ -57,6 +60,8 @@ int kernel_side_attach(struct kernel_side *k);
 
 /* Descriptors for others to use; they belong to the kernel side. */
 int kernel_side_sample_program(const struct kernel_side *k);
+/* The programs that events beside the clock run. */
+struct bpf_program *kernel_side_event_program(const struct kernel_side *k, bool tracepoint);
 int kernel_side_ring(const struct kernel_side *k);
 int kernel_side_pythons(const struct kernel_side *k);
 
