@@ -97,6 +97,7 @@ static int open_source(struct recording *r)
 		.events = o->events.nr ? &o->events : NULL,
 		.no_python = o->no_python,
 		.clock = o->clock,
+		.latency = o->latency,
 		.wakers = o->wakers,
 		.syscalls = o->syscalls,
 		.syscalls_ns = o->syscalls_ns,

@@ -56,6 +56,7 @@ static void examine(const struct record_opts *o, struct prospect *ret)
 			.events = o->events.nr ? &o->events : NULL,
 			.no_python = o->no_python,
 			.clock = o->clock,
+			.latency = o->latency,
 			.wakers = o->wakers,
 			.syscalls = o->syscalls,
 			.syscalls_ns = o->syscalls_ns,

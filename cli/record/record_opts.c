@@ -35,6 +35,7 @@ enum { /* keys of the options without a letter */
        OPT_NO_PYTHON,
        OPT_GPU,
        OPT_CLOCK,
+       OPT_LATENCY,
        OPT_WAKERS,
        OPT_SYSCALLS,
        OPT_DELAY,
@@ -129,6 +130,10 @@ static const struct argp_option options[] = {
 	{ "clock", OPT_CLOCK, "NAME", 0,
 	  "Time that is sampled: cpu (default), wall (also of threads that wait), or off (only of "
 	  "those); by the sources ebpf, and timer, which knows no off",
+	  0 },
+	{ "latency", OPT_LATENCY, NULL, 0,
+	  "Also divide each CPU sample by the number of threads of the target that run then (all, "
+	  "with -a): the column latency shows what the elapsed time goes to, serial code most",
 	  0 },
 	{ "wakers", OPT_WAKERS, NULL, 0,
 	  "With --clock wall or off: on top of the stack of a wait, show which thread ended it, "
@@ -340,6 +345,11 @@ static void check(struct record_opts *o, struct argp_state *state)
 	if (o->syscalls && (!strcmp(o->source, "perf") || !strcmp(o->source, "timer")))
 		argp_error(state, "source %s does not count system calls, only ebpf does",
 			   o->source);
+	if (o->latency && (!strcmp(o->source, "perf") || !strcmp(o->source, "timer")))
+		argp_error(state, "source %s does not know what else runs, only ebpf does",
+			   o->source);
+	if (o->latency && (o->clock == CLOCK_OFF || o->events.alone))
+		argp_error(state, "--latency divides CPU time, which is not sampled here");
 	if (o->wakers && o->clock == CLOCK_CPU)
 		argp_error(state, "--wakers needs --clock wall or off");
 	if (o->wakers && !strcmp(o->source, "timer"))
@@ -418,6 +428,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'q': o->quiet = true; return 0;
 	case 'v': o->verbose = true; return 0;
 	case OPT_CLOCK: o->clock = parse_clock(arg, state); return 0;
+	case OPT_LATENCY: o->latency = true; return 0;
 	case OPT_WAKERS: o->wakers = true; return 0;
 	case OPT_SYSCALLS:
 		o->syscalls = true;

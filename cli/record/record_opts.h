@@ -32,7 +32,7 @@ struct record_opts {
 	uint64_t event_period;	     /* of those without one; 0: not given */
 	bool no_python, no_cache;
 	enum source_clock clock;
-	bool wakers, syscalls; /* as in source_config */
+	bool latency, wakers, syscalls; /* as in source_config */
 	uint64_t syscalls_ns;
 	bool quiet, verbose;
 	struct record_gpu_opts gpu;

@@ -72,6 +72,8 @@ const struct column_info column_table[NR_COLUMNS] = {
 	[COLUMN_EVENT_1 + 5] = EVENT("event-6"),
 	[COLUMN_EVENT_1 + 6] = EVENT("event-7"),
 	[COLUMN_EVENT_8] = EVENT("event-8"),
+	[COLUMN_LATENCY] = { "latency", "time, shared by the threads that ran", "samples", "sample",
+			     UNIT_NS, NR_COLUMNS, false, true, NULL },
 };
 
 const struct column_info *column_info_of(const struct profile *p, unsigned int column)

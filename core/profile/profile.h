@@ -154,6 +154,8 @@ enum profile_column {
 	 */
 	COLUMN_EVENT_1 = 23,
 	COLUMN_EVENT_8 = 30,
+	/* ns on a CPU, divided by the number of the targets' threads that ran at that moment */
+	COLUMN_LATENCY = 31,
 	NR_COLUMNS
 };
 

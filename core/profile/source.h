@@ -97,6 +97,7 @@ struct source_config {
 	const struct source_events *events; /* NULL: none; it outlives the source */
 	bool no_python;			    /* record native frames only, even in interpreters */
 	enum source_clock clock;
+	bool latency;	      /* with each sample, count the threads of targets that run then */
 	bool wakers;	      /* with waits: also who ended them */
 	bool syscalls;	      /* count and time system calls */
 	uint64_t syscalls_ns; /* those that take that long become samples; 0: none */

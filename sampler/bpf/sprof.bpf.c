@@ -24,6 +24,7 @@
 #include "sampler/bpf/python.bpf.h"
 #include "sampler/bpf/regs_x86_64.bpf.h"
 #include "sampler/bpf/root_end.bpf.h"
+#include "sampler/bpf/running.bpf.h"
 #include "sampler/bpf/snapshot.bpf.h"
 #include "sampler/bpf/task.h"
 #include "sampler/bpf/thread_stack.bpf.h"
@@ -92,7 +93,7 @@ static __always_inline int send_sample(struct walk_state *st)
 	e->tid = (__u32)bpf_get_current_pid_tgid();
 	e->gil = st->py.gil;
 	e->event = st->number;
-	__builtin_memset(e->pad, 0, sizeof(e->pad));
+	e->running = st->running;
 	bpf_get_current_comm(e->comm, COMM_SIZE);
 	bpf_ringbuf_submit(e, wakeup_flag());
 	return 1;
@@ -160,9 +161,7 @@ static __always_inline void take_sample(void *ctx, struct walk_state *st, struct
 		count(COUNTER_LOST);
 }
 
-/* Runs at each tick of the clock, whose cookie is 0, and at events of counters. */
-SEC("perf_event")
-int on_sample(struct bpf_perf_event_data *ctx)
+static __always_inline int on_event(struct bpf_perf_event_data *ctx, bool latency)
 {
 	__u32 cpu = bpf_get_smp_processor_id(), tgid = bpf_get_current_pid_tgid() >> 32;
 	struct process_entry *p = bpf_map_lookup_elem(&processes, &tgid);
@@ -177,8 +176,24 @@ int on_sample(struct bpf_perf_event_data *ctx)
 		return 0;
 	st->number = bpf_get_attach_cookie(ctx);
 	st->weight = fixed_weight_ns && !st->number ? fixed_weight_ns : ctx->sample_period;
+	if (latency)
+		count_running(st);
 	take_sample(ctx, st, p, tgid, false);
 	return 0;
+}
+
+/* Runs at each tick of the clock, whose cookie is 0, and at events of counters. */
+SEC("perf_event")
+int on_sample(struct bpf_perf_event_data *ctx)
+{
+	return on_event(ctx, false);
+}
+
+/* The same, but it also counts what runs. Only one of the two is loaded. */
+SEC("perf_event")
+int on_sample_with_others(struct bpf_perf_event_data *ctx)
+{
+	return on_event(ctx, true);
 }
 
 /* Is this event the last of its period on this CPU? */

@@ -125,7 +125,7 @@ static __always_inline int send_call(struct walk_state *st, __u64 ns)
 	e->tid = (__u32)bpf_get_current_pid_tgid();
 	e->gil = st->py.gil;
 	e->event = 0;
-	__builtin_memset(e->pad, 0, sizeof(e->pad));
+	e->running = 0;
 	bpf_get_current_comm(e->comm, COMM_SIZE);
 	bpf_ringbuf_submit(e, wakeup_flag());
 	return 1;

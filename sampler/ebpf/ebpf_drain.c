@@ -185,6 +185,8 @@ static void sink_sample(struct ebpf_drain *d, const struct sample_event *e,
 	};
 
 	sample_sink_sample(&d->out, &sample, known);
+	if (column == COLUMN_CPU && e->running)
+		sample_sink_latency(&d->out, &sample, e->running);
 }
 
 /* The two parts of a wait have a stack and a column each; a part of no length is no sample. */

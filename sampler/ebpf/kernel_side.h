@@ -26,6 +26,7 @@ struct kernel_side {
 	struct sprof_bpf *skel;
 	struct waiting_side *waiting;	/* NULL: waits are not followed */
 	bool wakers;			/* and so are those that wake */
+	bool latency;			/* threads that run at a tick are counted */
 	struct syscalls_side *syscalls; /* NULL: they are not counted */
 	struct arena *arena;
 	struct module_entry *modules; /* NR_MODULE_ENTRIES: mapped files, then runtime code */
@@ -38,6 +39,7 @@ struct kernel_side_config {
 	bool system_wide, callers_only, no_children, by_user; /* as in source_config */
 	bool waits;					      /* follow the waits of threads */
 	bool wakers;					      /* and who wakes them */
+	bool latency;					      /* count running threads */
 	bool syscalls;					      /* count system calls */
 	uint64_t syscalls_ns;				      /* as in source_config */
 	const uint64_t *event_periods;			      /* of tracepoints, MAX_EVENTS */

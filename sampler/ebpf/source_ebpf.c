@@ -176,6 +176,7 @@ static int make_parts(struct source *s, const struct source_config *config)
 		.no_children = config->no_children,
 		.by_user = config->by_user,
 		.waits = config->clock != CLOCK_CPU,
+		.latency = config->latency,
 		.wakers = config->wakers,
 		.syscalls = config->syscalls,
 		.syscalls_ns = config->syscalls_ns,
@@ -279,6 +280,8 @@ static int source_open(const struct source_config *config, struct source **ret)
 		return err;
 	}
 	err = make_parts(s, config);
+	if (err == -EOPNOTSUPP && config->latency)
+		what = "see what each CPU runs, for --latency";
 	if (!err)
 		err = open_events(s, &what);
 	if (err)

@@ -115,6 +115,10 @@ static enum source_fit source_fit(const struct source_config *config, char *why,
 		snprintf(why, why_size, "timer cannot sample waits alone");
 		return SOURCE_CANNOT;
 	}
+	if (config->latency) {
+		snprintf(why, why_size, "timer does not know what else runs");
+		return SOURCE_CANNOT;
+	}
 	if (config->events) {
 		snprintf(why, why_size, "timer samples no events beside the clock");
 		return SOURCE_CANNOT;

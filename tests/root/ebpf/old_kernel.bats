@@ -74,6 +74,9 @@ setup_file() {
 		$SPROF report --json --column page-faults --per syscalls:sys_enter_getppid events.data 2>>events.log
 		echo "@@ events.log"
 		cat events.log
+		echo "@@ latency"
+		$SPROF record -q --source ebpf -F 999 --latency -o latency.data -- $TARGETS/kernel_events 200 2>&1 || echo "record: status \$?"
+		$SPROF report --csv --column latency --by parallelism latency.data
 		echo "@@ python.log"
 		$SPROF record --source perf -F 199 -o python.data -- $python -I -S -B $BATS_FILE_TMPDIR/spin.py 2>python.log || echo "record: status \$?" >>python.log
 		cat python.log
@@ -168,4 +171,9 @@ truth_holds() { # target
 	jq -e '([.rows[] | select(.function == "many")][0].total_events | . >= 695 and . <= 710) and
 		[.rows[] | select(.function == "few")][0].total_events >= 295 and
 		([.rows[] | select(.function == "main")][0].total_ratio | . > 1.95 and . < 2.2)' events.json
+}
+
+@test "on 6.1 the threads that run are counted" {
+	cat latency
+	grep '^1 thread,' latency
 }
