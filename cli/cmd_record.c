@@ -63,9 +63,8 @@ struct recording {
 	uint64_t begin_ns;	    /* of what is recorded */
 	struct launch child;
 	int child_status; /* of waitpid */
-	bool child_ended, signal_forwarded;
+	bool child_ended, signal_forwarded, progress_shown;
 	uint64_t start_ns;
-	bool progress_shown;
 };
 
 static uint64_t realtime_ns(void)
@@ -440,7 +439,7 @@ static int prepare(struct recording *r, struct record_opts *opts)
 	err = err ? err : record_targets_find(opts);
 	if (err)
 		return err;
-	record_opts_describe(opts);
+	record_targets_describe(opts);
 	err = opts->debuginfod ? debuginfod_open(show_fetching, r, &r->debuginfod) : 0;
 	if (err)
 		return err;

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -52,7 +53,7 @@ static const char *add_counted(const char *name, uint64_t period, struct source_
 			return "an event is named twice";
 	if (events->nr == NR_EVENT_COLUMNS)
 		return "at most 8 events at a time";
-	strcpy(e->name, name);
+	snprintf(e->name, sizeof(e->name), "%s", name);
 	e->period = period;
 	events->nr++;
 	return NULL;

@@ -21,14 +21,11 @@
 #include "core/base/buffer.h"
 #include "core/profile/source.h"
 #include "core/untrusted/job_rank.h"
-#include "core/untrusted/remote_read.h"
 
 #define DEFAULT_ATTACH_HZ 99 /* prime to the usual timer rates, and cheap enough for production */
 #define DEFAULT_LAUNCH_HZ 999
 #define MAX_HZ 20000
 #define MAX_PIDS 4096
-#define MAX_DESCRIBED 4 /* processes named in the recording */
-#define MAX_COMMAND 256 /* bytes of the command line of each */
 
 enum { /* keys of the options without a letter */
        OPT_DEBUGINFOD = 256,
@@ -455,46 +452,6 @@ const struct argp record_argp = {
 	       "  sprof record -- python3 train.py\n"
 	       "  sprof record -a -F 199 -d 10s -o host.data\n",
 };
-
-/* "python3 train.py (pid 12)": later, a process number alone would say nothing. */
-static void describe_process(struct buffer *b, pid_t pid)
-{
-	FILE *f = remote_open(pid, "cmdline");
-	char line[MAX_COMMAND];
-	size_t n = 0;
-
-	if (f) {
-		n = fread(line, 1, sizeof(line), f);
-		fclose(f);
-	}
-	while (n && !line[n - 1])
-		n--;
-	for (size_t i = 0; i < n; i++)
-		buffer_add_char(b, line[i] ? line[i] : ' ');
-	buffer_printf(b, n ? " (pid %d)" : "pid %d", (int)pid);
-}
-
-void record_opts_describe(struct record_opts *o)
-{
-	struct buffer b = { 0 };
-
-	if (o->system_wide)
-		buffer_add_string(&b, "the whole system");
-	if (o->by_user)
-		buffer_printf(&b, "processes of user %u", (unsigned int)o->user);
-	for (size_t i = 0; i < o->nr_cgroups; i++)
-		buffer_printf(&b, "%s%s", i ? ", " : "cgroup ", o->cgroups[i]);
-	for (size_t i = 0; i < o->nr_pids && i < MAX_DESCRIBED; i++) {
-		buffer_add_string(&b, i ? ", " : "");
-		describe_process(&b, o->pids[i]);
-	}
-	if (o->nr_pids > MAX_DESCRIBED)
-		buffer_printf(&b, " and %zu more", o->nr_pids - MAX_DESCRIBED);
-	for (size_t i = 0; o->program && o->program[i]; i++)
-		buffer_printf(&b, "%s%s", i ? " " : "", o->program[i]);
-	o->description = xstrdup(buffer_cstring(&b));
-	buffer_fini(&b);
-}
 
 /* With -p, -a and the like the recorder is no rank itself, whatever its shell was started by. */
 static void add_rank(struct record_opts *o)

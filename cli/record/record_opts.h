@@ -39,15 +39,13 @@ struct record_opts {
 	const char **calls; /* the arguments of --calls; strings are argv's */
 	size_t nr_calls, calls_capacity;
 	bool debuginfod;   /* fetch debug files that this machine does not have */
-	char *description; /* the target in words, for the recording: record_opts_describe() */
+	char *description; /* the target in words, for the recording: record_targets_describe() */
 };
 
 extern const struct argp record_argp;
 
 /* Fills opts, or ends the program with status 2 and a usage message. */
 void record_opts_parse(int argc, char **argv, struct record_opts *opts);
-/* Puts the target in words, once the numbers of all processes are known. */
-void record_opts_describe(struct record_opts *opts);
 void record_opts_fini(struct record_opts *opts);
 
 #endif

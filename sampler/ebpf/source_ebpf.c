@@ -68,7 +68,6 @@ struct source {
 	bool callers_only;	 /* as in source_config */
 	enum source_clock clock;
 	bool has_clock;		 /* running threads are sampled by time */
-	bool events_told;	 /* the sink knows the names of counted events */
 	struct members *members; /* of a cgroup or user when recording began; NULL: not asked for */
 	struct kernel_side kernel;
 	struct ebpf_files files;
@@ -343,19 +342,10 @@ static void tell_limits(struct source *s, struct sink *sink)
 	limits_tell(&s->limits, sink);
 }
 
-/* The names of events come before all else, so that an unfinished recording has them. */
-static void tell_events(struct source *s, struct sink *sink)
-{
-	if (s->counted && !s->events_told)
-		counted_events_tell(s->counted, sink);
-	s->events_told = true;
-}
-
 static void read_throttles(struct source *s)
 {
-	s->stats.nr_throttled += cpu_events_read_throttles(s->events);
-	if (s->counted)
-		s->stats.nr_throttled += counted_events_read_throttles(s->counted);
+	s->stats.nr_throttled +=
+		cpu_events_read_throttles(s->events) + counted_events_read_throttles(s->counted);
 }
 
 static int source_drain(struct source *s, struct sink *sink, int timeout_ms)
@@ -368,7 +358,7 @@ static int source_drain(struct source *s, struct sink *sink, int timeout_ms)
 	if (epoll_wait(s->epoll_fd, events, 16, timeout_ms) < 0 && errno != EINTR)
 		return -errno;
 	now = monotonic_ns();
-	tell_events(s, sink);
+	counted_events_tell(s->counted, sink); /* first, for an unfinished recording */
 	ebpf_drain_begin(s->drain, sink, now + UNWIND_NS);
 	handled = now - SETTLE_NS;
 	left = drain_rings(s, handled);
@@ -406,9 +396,8 @@ static void report_unreadable(const struct source *s)
 static void source_stop(struct source *s, struct sink *sink)
 {
 	cpu_events_disable(s->events);
-	if (s->counted)
-		counted_events_stop(s->counted);
-	tell_events(s, sink);
+	counted_events_stop(s->counted);
+	counted_events_tell(s->counted, sink);
 	if (s->kernel.waiting)
 		waiting_side_stop(s->kernel.waiting);
 	if (s->kernel.syscalls) {

@@ -37,6 +37,7 @@ struct counted_events {
 	uint32_t nr;
 	struct opened *opened;
 	size_t nr_opened, capacity;
+	bool told; /* the sink knows the names */
 };
 
 static int open_event(const struct found_event *found, uint64_t period, uint32_t freq_hz, int cpu)
@@ -222,14 +223,17 @@ int counted_events_start(struct counted_events *e, struct bpf_program *sample,
 
 void counted_events_stop(struct counted_events *e)
 {
-	for (size_t i = 0; i < e->nr_opened; i++) {
+	for (size_t i = 0; e && i < e->nr_opened; i++) {
 		bpf_link__destroy(e->opened[i].link);
 		e->opened[i].link = NULL;
 	}
 }
 
-void counted_events_tell(const struct counted_events *e, struct sink *sink)
+void counted_events_tell(struct counted_events *e, struct sink *sink)
 {
+	if (!e || e->told)
+		return;
+	e->told = true;
 	for (uint32_t i = 0; i < e->nr; i++) {
 		const char *name = e->found[i].name;
 		const struct fact_event fact = {
@@ -251,7 +255,7 @@ uint64_t counted_events_read_throttles(struct counted_events *e)
 {
 	uint64_t nr = 0;
 
-	for (size_t i = 0; i < e->nr_opened; i++)
+	for (size_t i = 0; e && i < e->nr_opened; i++)
 		if (e->opened[i].ring)
 			nr += throttle_ring_read(e->opened[i].ring);
 	return nr;

@@ -28,13 +28,13 @@ const uint64_t *counted_events_periods(const struct counted_events *e);
 /* Event number i runs the program with cookie i + 1. 0 or -errno. */
 int counted_events_start(struct counted_events *e, struct bpf_program *sample,
 			 struct bpf_program *tracepoint);
-void counted_events_stop(struct counted_events *e);
+void counted_events_stop(struct counted_events *e); /* NULL is fine */
 
-/* Tells the sink the names of the events. */
-void counted_events_tell(const struct counted_events *e, struct sink *sink);
+/* Tells the sink the names of the events, at the first call; NULL is fine. */
+void counted_events_tell(struct counted_events *e, struct sink *sink);
 /* The name of the first event. */
 const char *counted_events_first(const struct counted_events *e);
-/* Returns how often the kernel throttled one of them since the last call. */
+/* Returns how often the kernel throttled one of them since the last call; NULL is fine. */
 uint64_t counted_events_read_throttles(struct counted_events *e);
 
 #endif
