@@ -144,14 +144,6 @@ bad:
 	return -EBADMSG;
 }
 
-static uint64_t memory_max(void)
-{
-	uint64_t memory =
-		(uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE) / MEMORY_PART;
-
-	return memory > MEMORY_MIN ? memory : MEMORY_MIN;
-}
-
 static int send_order(int socket, const char *path, const int fds[2], const char *const *globs,
 		      size_t nr_globs)
 {
@@ -223,7 +215,8 @@ int functions_search_start(const struct sandbox *sandbox, int fd, pid_t pid, con
 			   const char *const *globs, size_t nr_globs,
 			   struct functions_search **ret_search)
 {
-	const struct sandbox_limits limits = { memory_max(), ANSWER_MAX, CPU_S };
+	const struct sandbox_limits limits = { sandbox_memory(MEMORY_PART, MEMORY_MIN), ANSWER_MAX,
+					       CPU_S };
 	struct functions_search *s;
 	int fds[2], err = 0;
 

@@ -16,9 +16,11 @@ struct sandbox;
 struct functions_search;
 
 /*
- * Starts a child that looks for functions as function_names_find() does. The recorder then calls
- * functions_search_go_on() whenever functions_search_socket() can be read, and once in a while.
- * `fd` may be closed afterwards; `path` is copied. 0; -ECHILD: there is no child; or -errno.
+ * Starts a child that looks for functions in the ELF file `fd` as function_names_search() does, and
+ * in its debug file, which lies beside `path` as process `pid` sees it (0: as this one does). The
+ * recorder then calls functions_search_go_on() whenever functions_search_socket() can be read, and
+ * once in a while. `fd` may be closed afterwards; `path` is copied. 0; -ECHILD: there is no child;
+ * or -errno.
  */
 int functions_search_start(const struct sandbox *sandbox, int fd, pid_t pid, const char *path,
 			   const char *const *globs, size_t nr_globs,

@@ -122,14 +122,6 @@ struct dialog {
 	int addresses, answer; /* files in memory */
 };
 
-static uint64_t memory_max(void)
-{
-	uint64_t memory =
-		(uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE) / MEMORY_PART;
-
-	return memory > MEMORY_MIN ? memory : MEMORY_MIN;
-}
-
 /* Opens the files of the module that the child is handed at once. Returns their number. */
 static size_t open_files(struct dialog *d, int fds[2])
 {
@@ -217,7 +209,7 @@ static int start_child(struct dialog *d, int fds[2], size_t nr, size_t *ret_name
 {
 	uint64_t others_s = d->budget->others_left_ns / 1000000000 + 1;
 	const struct sandbox_limits limits = {
-		memory_max(),
+		sandbox_memory(MEMORY_PART, MEMORY_MIN),
 		ANSWER_MAX,
 		d->is_others && others_s < CPU_S ? (uint32_t)others_s : CPU_S,
 	};

@@ -7,17 +7,11 @@
 
 #include <ctype.h>
 #include <elf.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "core/base/alloc.h"
-#include "core/rights/safe_open.h"
-#include "core/untrusted/remote_read.h"
-#include "symbolizer/lookup/debug_file.h"
 #include "symbolizer/lookup/demangle.h"
 #include "symbolizer/lookup/elf_symbols.h"
 #include "symbolizer/lookup/symbol_source.h"
@@ -204,36 +198,6 @@ void function_names_search(const struct symbol_module *module, const char *const
 	free(s.words);
 	*ret_functions = s.found;
 	*ret_nr = s.nr;
-}
-
-int function_names_find(int fd, pid_t pid, const char *path, const char *const *globs,
-			size_t nr_globs, struct named_function **ret_functions, size_t *ret_nr)
-{
-	const struct symbolizer_opts opts = { .debuginfod = NULL };
-	struct symbol_module module = {
-		.opts = &opts,
-		.kind = MODULE_ELF,
-		.path = path,
-		.root.fd = pid ? remote_open_root(pid) : safe_open_root_of(0),
-		.path_in_root = path,
-		.own_root.fd = safe_open_root_of(0),
-	};
-	int own = fcntl(fd, F_DUPFD_CLOEXEC, 0), err;
-
-	err = own < 0 ? -errno : elf_image_open(own, &module.image);
-	if (err)
-		goto out;
-	debug_file_find(&module);
-	function_names_search(&module, globs, nr_globs, ret_functions, ret_nr);
-	elf_image_close(module.debug);
-	free(module.debug_path);
-	elf_image_close(module.image);
-out:
-	if (module.root.fd >= 0)
-		close(module.root.fd);
-	if (module.own_root.fd >= 0)
-		close(module.own_root.fd);
-	return err;
 }
 
 void function_names_free(struct named_function *functions, size_t nr)

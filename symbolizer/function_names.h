@@ -5,30 +5,22 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/types.h>
 
 struct symbol_module;
 
 struct named_function {
-	char *name; /* readable; of several names of one address the one that reports show */
-	uint64_t
-		/* file offset of its first instruction, or of the push behind its endbr64 */
-		offset;
+	char *name;	  /* readable; of several names of one address the one that reports show */
+	uint64_t offset;  /* in the file: its first instruction, or the push behind its endbr64 */
 	size_t order;	  /* in which the names were found */
 	size_t glob;	  /* index of the first glob that fits */
 	bool is_resolver; /* an IFUNC resolver, which chooses the function when it is linked */
 };
 
 /*
- * Finds the functions that the symbol tables of an ELF file and of its debug file define under a
- * name that fits one of the globs (fnmatch(3)): the name in the table, the readable name, or the
- * readable name without the parameters of C++. Sorted by offset, each once. The debug file is
- * looked for beside `path` as process `pid` sees it (0: as this one does). The caller keeps fd. 0,
- * or -errno where this is not an ELF file.
+ * Finds the functions that the symbol tables of a module's image and of its debug file define under
+ * a name that fits one of the globs (fnmatch(3)): the name in the table, the readable name, or the
+ * readable name without the parameters of C++. Sorted by offset, each once.
  */
-int function_names_find(int fd, pid_t pid, const char *path, const char *const *globs,
-			size_t nr_globs, struct named_function **ret_functions, size_t *ret_nr);
-/* The same in a module whose image and debug file are open. */
 void function_names_search(const struct symbol_module *module, const char *const *globs,
 			   size_t nr_globs, struct named_function **ret_functions, size_t *ret_nr);
 void function_names_free(struct named_function *functions, size_t nr);

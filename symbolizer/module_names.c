@@ -33,7 +33,7 @@ struct run {
 	size_t locations_capacity;
 };
 
-static int compare(const void *a, const void *b)
+int wanted_name_compare(const void *a, const void *b)
 {
 	const struct wanted_name *x = a, *y = b;
 
@@ -57,7 +57,7 @@ static size_t translate(const struct elf_image *image, struct wanted_name *wants
 		kept++;
 	}
 	if (!sorted) /* segments may be in another order in memory */
-		qsort(wants, kept, sizeof(*wants), compare);
+		qsort(wants, kept, sizeof(*wants), wanted_name_compare);
 	return kept;
 }
 

@@ -14,6 +14,9 @@ struct wanted_name {
 	uint64_t address; /* ELF: the file offset, and later the link-time address */
 };
 
+/* By module, then by address; for qsort(3). */
+int wanted_name_compare(const void *a, const void *b);
+
 /*
  * Names the frames in `wants`, which are sorted by address and are changed. Module `id` of the
  * profile has been opened as `module`. Returns how many frames got a name.

@@ -18,21 +18,6 @@
 
 #define MATTERS_PART 100 /* a module with less than 1/100 of the addresses does not matter */
 
-static bool has_names(const struct profile_module *m)
-{
-	return m->kind == MODULE_ELF || m->kind == MODULE_VDSO || m->kind == MODULE_KERNEL ||
-	       m->kind == MODULE_JIT;
-}
-
-static int compare_wants(const void *a, const void *b)
-{
-	const struct wanted_name *x = a, *y = b;
-
-	if (x->module != y->module)
-		return x->module < y->module ? -1 : 1;
-	return (x->address > y->address) - (x->address < y->address);
-}
-
 static struct wanted_name *collect(const struct profile *p, size_t *ret_nr)
 {
 	struct wanted_name *wants = xcalloc(p->nr_frames, sizeof(*wants));
@@ -41,11 +26,11 @@ static struct wanted_name *collect(const struct profile *p, size_t *ret_nr)
 	for (size_t i = 0; i < p->nr_frames; i++) {
 		const struct profile_frame *f = &p->frames[i];
 
-		if (f->nr_locations || !has_names(&p->modules[f->module]))
+		if (f->nr_locations || !profile_module_has_addresses(&p->modules[f->module]))
 			continue;
 		wants[nr++] = (struct wanted_name){ f->module, (uint32_t)i, f->address };
 	}
-	qsort(wants, nr, sizeof(*wants), compare_wants);
+	qsort(wants, nr, sizeof(*wants), wanted_name_compare);
 	*ret_nr = nr;
 	return wants;
 }

@@ -16,13 +16,12 @@
 #include "core/profile/column.h"
 #include "core/profile/facts.h"
 #include "core/profile/profile.h"
-#include "output/text/align.h"
 #include "output/export/chrome_gpu.h"
+#include "output/report/grid.h"
 #include "output/text/number.h"
 #include "output/text/text.h"
 
 #define MAX_ROWS 15 /* rows of threads and of modules in the text */
-#define LAST_MIN 16 /* columns */
 
 static const char *str(const struct profile *p, uint32_t id)
 {
@@ -162,36 +161,68 @@ static void add_samples(struct buffer *b, const struct info *info, const struct 
 		      p->nr_frames, info->nr_named_frames, p->nr_stacks);
 }
 
-static void add_columns(struct buffer *b, const struct profile *p, const struct info *info)
+static void begin_table(struct grid *g, const struct grid_column *columns, size_t nr,
+			const struct info_file *file)
 {
-	buffer_printf(b, "\n%-16s  %-12s  %s\n", "column", "sum", "counted");
+	grid_init(g, columns, nr);
+	g->max_width = file->columns;
+	g->unicode = file->unicode;
+}
+
+/* `nr` rows are in the profile, MAX_ROWS of them at most in the table. */
+static void end_table(struct buffer *b, struct grid *g, size_t nr)
+{
+	grid_write_text(b, g, 0);
+	if (nr > MAX_ROWS)
+		buffer_printf(b, "...  and %zu more: --json lists all\n", nr - MAX_ROWS);
+	grid_fini(g);
+}
+
+static void add_columns(struct buffer *b, const struct profile *p, const struct info *info,
+			const struct info_file *file)
+{
+	static const struct grid_column columns[] = {
+		{ NULL, "column", true },
+		{ NULL, "sum", false },
+		{ NULL, "counted", true },
+	};
+	struct grid g;
+
+	begin_table(&g, columns, 3, file);
 	for (int i = 0; i < NR_COLUMNS; i++) {
 		const struct info_column *column = &info->columns[i];
-		struct buffer value = { 0 };
 
 		if (!column->present)
 			continue;
-		number_add_value(&value, i, column->sum);
-		buffer_printf(b, "%-16s  %-12s  %" PRIu64 " %s\n",
-			      column_info_of(p, (unsigned int)i)->name, buffer_cstring(&value),
-			      column->events, column_events_name(&column_table[i], column->events));
-		buffer_fini(&value);
+		grid_text(&g, column_info_of(p, (unsigned int)i)->name);
+		grid_value(&g, i, column->sum);
+		buffer_printf(grid_cell(&g), "%" PRIu64 " %s", column->events,
+			      column_events_name(&column_table[i], column->events));
 	}
+	buffer_add_char(b, '\n');
+	end_table(b, &g, 0);
 }
 
 /* Says which tables were full, and what that did to the recording. */
 static void add_limits(struct buffer *b, const struct profile *p)
 {
+	static const struct grid_column columns[] = {
+		{ NULL, "times", false },
+		{ NULL, "limit", true },
+	};
 	size_t nr;
 	const struct fact_limit *rows = facts_rows(p, FACT_LIMIT, &nr);
+	struct grid g;
 
-	if (nr)
-		buffer_add_string(b, "\nLimits that were hit\n   times  limit\n");
+	if (!nr)
+		return;
+	buffer_add_string(b, "\nLimits that were hit\n");
+	grid_init(&g, columns, 2);
 	for (size_t i = 0; i < nr; i++) {
-		buffer_printf(b, "%8" PRIu64 "  ", rows[i].count);
-		text_add_line(b, str(p, (uint32_t)rows[i].text));
-		buffer_add_char(b, '\n');
+		grid_count(&g, rows[i].count);
+		text_add_line(grid_cell(&g), str(p, (uint32_t)rows[i].text));
 	}
+	end_table(b, &g, 0);
 }
 
 /* Says how many activities of GPUs the recording holds one by one. */
@@ -236,52 +267,32 @@ static void add_left_out_processes(struct buffer *b, const struct profile *p)
 			      nr, nr == 1 ? "" : "es");
 }
 
-static void add_share(struct buffer *b, uint64_t part, uint64_t whole)
-{
-	size_t start = b->size;
-
-	number_add_percent(b, part, whole);
-	align_right(b, start, 8);
-}
-
-static void add_more(struct buffer *b, size_t nr)
-{
-	if (nr > MAX_ROWS)
-		buffer_printf(b, "%8s  and %zu more: --json lists all\n", "...", nr - MAX_ROWS);
-}
-
-/* Adds the last cell of a line, a path or a name, cut to the columns that the terminal has left. */
-static void add_last(struct buffer *b, const char *text, size_t line_start,
-		     const struct info_file *file)
-{
-	size_t used = text_columns(b->data + line_start, b->size - line_start), room = SIZE_MAX;
-	struct buffer clean = { 0 };
-
-	text_add_clean(&clean, text, strlen(text));
-	if (file->columns)
-		room = file->columns > used + LAST_MIN ? file->columns - used : LAST_MIN;
-	align_add_cut(b, clean.data, clean.size, room, file->unicode);
-	buffer_add_char(b, '\n');
-	buffer_fini(&clean);
-}
-
 static void add_threads(struct buffer *b, const struct info *info, const struct profile *p,
 			const struct info_file *file)
 {
+	static const struct grid_column columns[] = {
+		{ NULL, "samples", false },
+		{ NULL, "pid", false },
+		{ NULL, "tid", false },
+		{ NULL, "name", true },
+	};
+	struct grid g;
+
 	if (!info->nr_threads)
 		return;
-	buffer_printf(b, "\n%zu thread%s in %" PRIu32 " process%s\n%8s%8s%8s  %s\n",
-		      info->nr_threads, info->nr_threads == 1 ? "" : "s", info->nr_processes,
-		      info->nr_processes == 1 ? "" : "es", "samples", "pid", "tid", "name");
+	buffer_printf(b, "\n%zu thread%s in %" PRIu32 " process%s\n", info->nr_threads,
+		      info->nr_threads == 1 ? "" : "s", info->nr_processes,
+		      info->nr_processes == 1 ? "" : "es");
+	begin_table(&g, columns, 4, file);
 	for (size_t i = 0; i < info->nr_threads && i < MAX_ROWS; i++) {
 		const struct profile_thread *thread = &p->threads[info->threads[i].thread];
-		size_t start = b->size;
 
-		add_share(b, info->threads[i].nr_samples, info->nr_samples);
-		buffer_printf(b, "%8" PRIu32 "%8" PRIu32 "  ", thread->pid, thread->tid);
-		add_last(b, str(p, thread->comm), start, file);
+		grid_share(&g, info->threads[i].nr_samples, info->nr_samples);
+		grid_count(&g, thread->pid);
+		grid_count(&g, thread->tid);
+		grid_text(&g, str(p, thread->comm));
 	}
-	add_more(b, info->nr_threads);
+	end_table(b, &g, info->nr_threads);
 }
 
 /*
@@ -306,38 +317,37 @@ static uint64_t count_unnamed(const struct info *info, const struct profile *p,
 static void add_modules(struct buffer *b, const struct info *info, const struct profile *p,
 			const struct info_file *file)
 {
+	static const struct grid_column columns[] = {
+		{ NULL, "self", false },     { NULL, "total", false }, { NULL, "unnamed", false },
+		{ NULL, "build-id", false }, { NULL, "file", true },
+	};
 	/* A whole build-id would leave no room for the file name; 12 digits tell files apart. */
 	const int digits = file->columns && file->columns < 100 ? 12 : 40;
 	uint64_t nr_in_files;
 	const uint64_t nr_unnamed = count_unnamed(info, p, &nr_in_files);
+	struct grid g;
 
 	if (!info->nr_modules)
 		return;
-	buffer_printf(b, "\n%zu module%s\n%8s%8s%s  %-*s  %s\n", info->nr_modules,
-		      info->nr_modules == 1 ? "" : "s", "self", "total",
-		      nr_unnamed ? "  unnamed" : "", digits, "build-id", "file");
+	buffer_printf(b, "\n%zu module%s\n", info->nr_modules, info->nr_modules == 1 ? "" : "s");
+	begin_table(&g, columns, 5, file);
 	for (size_t i = 0; i < info->nr_modules && i < MAX_ROWS; i++) {
-		const struct profile_module *module = &p->modules[info->modules[i].module];
-		size_t before, start = b->size;
+		const struct info_module *m = &info->modules[i];
+		const struct profile_module *module = &p->modules[m->module];
 
-		add_share(b, info->modules[i].nr_self, info->nr_samples);
-		add_share(b, info->modules[i].nr_total, info->nr_samples);
-		if (nr_unnamed) {
-			buffer_add_char(b, ' ');
-			add_share(b, info->modules[i].nr_unnamed, info->nr_samples);
-		}
-		buffer_add_string(b, "  ");
-		before = b->size;
-		if (module->build_id_size)
-			info_add_build_id(b, module, digits);
+		grid_share(&g, m->nr_self, info->nr_samples);
+		grid_share(&g, m->nr_total, info->nr_samples);
+		if (nr_unnamed)
+			grid_share(&g, m->nr_unnamed, info->nr_samples);
 		else
-			buffer_add_char(b, '-');
-		if (b->size - before < (size_t)digits)
-			buffer_printf(b, "%*s", digits - (int)(b->size - before), "");
-		buffer_add_string(b, "  ");
-		add_last(b, str(p, module->path), start, file);
+			grid_cell(&g);
+		if (module->build_id_size)
+			info_add_build_id(grid_cell(&g), module, digits);
+		else
+			grid_none(&g);
+		grid_text(&g, str(p, module->path));
 	}
-	add_more(b, info->nr_modules);
+	end_table(b, &g, info->nr_modules);
 	if (nr_in_files * 100 > info->nr_samples)
 		buffer_add_string(
 			b, "\nFor names, install debug packages (-dbgsym, -dbg) before the next "
@@ -348,26 +358,30 @@ static void add_modules(struct buffer *b, const struct info *info, const struct 
 static void add_derived_rules(struct buffer *b, const struct info *info, const struct profile *p,
 			      const struct info_file *file)
 {
+	static const struct grid_column columns[] = {
+		{ NULL, "total", false },
+		{ NULL, "functions", false },
+		{ NULL, "file", true },
+	};
 	size_t nr;
 	const struct fact_derived_rules *rows = facts_rows(p, FACT_DERIVED_RULES, &nr);
+	struct grid g;
 
-	if (nr)
-		buffer_add_string(b,
-				  "\nUnwind rules read from machine code, where a file has none\n"
-				  "   total  functions  file\n");
+	if (!nr)
+		return;
+	buffer_add_string(b, "\nUnwind rules read from machine code, where a file has none\n");
+	begin_table(&g, columns, 3, file);
 	for (size_t i = 0; i < nr && i < MAX_ROWS; i++) {
 		uint64_t nr_samples = 0;
-		size_t start = b->size;
 
 		for (size_t k = 0; k < info->nr_modules; k++)
 			if (p->modules[info->modules[k].module].path == rows[i].path)
 				nr_samples += info->modules[k].nr_total;
-		add_share(b, nr_samples, info->nr_samples);
-		buffer_printf(b, "%11" PRIu64 "  ", rows[i].functions);
-		add_last(b, str(p, (uint32_t)rows[i].path), start, file);
+		grid_share(&g, nr_samples, info->nr_samples);
+		grid_count(&g, rows[i].functions);
+		grid_text(&g, str(p, (uint32_t)rows[i].path));
 	}
-	if (nr)
-		add_more(b, nr);
+	end_table(b, &g, nr);
 }
 
 void info_print_text(struct buffer *b, const struct info *info, const struct profile *p,
@@ -382,7 +396,7 @@ void info_print_text(struct buffer *b, const struct info *info, const struct pro
 	add_samples(b, info, p);
 	info_gil_text(b, info);
 	if (info->nr_samples)
-		add_columns(b, p, info);
+		add_columns(b, p, info, file);
 	info_waits_text(b, p);
 	info_labels_text(b, p);
 	add_limits(b, p);

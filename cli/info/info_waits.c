@@ -13,8 +13,7 @@
 #include "core/profile/column.h"
 #include "core/profile/facts.h"
 #include "core/profile/profile.h"
-#include "output/text/align.h"
-#include "output/text/number.h"
+#include "output/report/grid.h"
 #include "output/text/text.h"
 
 #define MAX_ROWS 15 /* of threads in the text */
@@ -49,54 +48,52 @@ static int by_wall(const void *a, const void *b)
 	return (x->thread > y->thread) - (x->thread < y->thread);
 }
 
-static void add_cell(struct buffer *b, uint64_t ns)
+static void add_row(struct grid *g, const struct profile *p, const struct fact_thread_time *t)
 {
-	size_t start = b->size;
+	const uint64_t times[] = { t->wall_ns, t->cpu_ns, t->runnable_ns, t->waiting_ns };
 
-	number_add_value(b, COLUMN_WALL, ns);
-	align_right(b, start, 10);
-}
-
-static void add_row(struct buffer *b, const struct profile *p, const struct fact_thread_time *t)
-{
-	add_cell(b, t->wall_ns);
-	add_cell(b, t->cpu_ns);
-	add_cell(b, t->runnable_ns);
-	add_cell(b, t->waiting_ns);
-	buffer_printf(b, "%10" PRIu64, t->waits);
+	for (size_t i = 0; i < sizeof(times) / sizeof(*times); i++)
+		grid_value(g, COLUMN_WALL, times[i]);
+	grid_count(g, t->waits);
 	if (t->thread < p->nr_threads) {
-		const struct profile_thread *thread = &p->threads[t->thread];
-		const char *name = profile_str(p, thread->comm);
-
-		buffer_printf(b, "%9" PRIu32 "  ", thread->tid);
-		text_add_clean(b, name, strlen(name));
+		grid_count(g, p->threads[t->thread].tid);
+		grid_text(g, profile_str(p, p->threads[t->thread].comm));
 	} else {
-		buffer_printf(b, "%9s  %" PRIu64 " threads", "", t->threads);
+		grid_cell(g);
+		buffer_printf(grid_cell(g), "%" PRIu64 " threads", t->threads);
 	}
-	buffer_add_char(b, '\n');
 }
 
 void info_waits_text(struct buffer *b, const struct profile *p)
 {
+	static const struct grid_column columns[] = {
+		{ NULL, "wall", false },     { NULL, "cpu", false },
+		{ NULL, "runnable", false }, { NULL, "waiting", false },
+		{ NULL, "switches", false }, { NULL, "tid", false },
+		{ NULL, "name", true },
+	};
 	size_t nr;
 	const struct fact_thread_time *rows = rows_of(p, &nr);
 	const struct fact_thread_time sum = sum_of(rows, nr);
 	const struct fact_thread_time **order;
+	struct grid g;
 
 	if (!nr)
 		return;
-	buffer_printf(b, "\nExact times of threads\n%10s%10s%10s%10s%10s%9s  %s\n", "wall", "cpu",
-		      "runnable", "waiting", "switches", "tid", "name");
+	buffer_add_string(b, "\nExact times of threads\n");
+	grid_init(&g, columns, sizeof(columns) / sizeof(*columns));
 	order = xmalloc(nr * sizeof(const struct fact_thread_time *));
 	for (size_t i = 0; i < nr; i++)
 		order[i] = &rows[i];
 	qsort(order, nr, sizeof(*order), by_wall);
 	if (nr > 1)
-		add_row(b, p, &sum);
+		add_row(&g, p, &sum);
 	for (size_t i = 0; i < nr && i < MAX_ROWS; i++)
-		add_row(b, p, order[i]);
+		add_row(&g, p, order[i]);
+	grid_write_text(b, &g, 0);
 	if (nr > MAX_ROWS)
-		buffer_printf(b, "%10s  and %zu more: --json lists all\n", "...", nr - MAX_ROWS);
+		buffer_printf(b, "...  and %zu more: --json lists all\n", nr - MAX_ROWS);
+	grid_fini(&g);
 	free(order);
 }
 

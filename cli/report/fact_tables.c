@@ -17,38 +17,28 @@
 #include "output/insight/gpu_report.h"
 #include "output/insight/locks_report.h"
 #include "output/insight/range_report.h"
+#include "output/report/grid_report.h"
 #include "output/report/syscalls_report.h"
 
 static bool write_table(struct buffer *b, const struct profile *p,
 			const struct report_facts_opts *o)
 {
-	const struct gpu_report_opts gpu = { .max_rows = o->max_rows,
-					     .json = o->json,
-					     .columns = o->terminal.columns,
-					     .unicode = o->terminal.unicode };
+	const struct grid_report_opts how = { .max_rows = o->max_rows,
+					      .json = o->json,
+					      .columns = o->terminal.columns,
+					      .unicode = o->terminal.unicode };
 	const struct range_report_opts ranges = { .max_rows = o->max_rows,
 						  .skip = o->skip,
 						  .json = o->json };
-	const struct calls_report_opts calls = { .max_rows = o->max_rows,
-						 .json = o->json,
-						 .columns = o->terminal.columns };
-
-	const struct locks_report_opts locks = { .max_rows = o->max_rows,
-						 .json = o->json,
-						 .columns = o->terminal.columns };
-
-	const struct syscalls_report_opts syscalls = { .max_rows = o->max_rows,
-						       .json = o->json,
-						       .columns = o->terminal.columns };
 
 	switch (o->table) {
-	case REPORT_GPU: return gpu_report_write(b, p, GPU_REPORT_WORK, &gpu);
-	case REPORT_API: return gpu_report_write(b, p, GPU_REPORT_API, &gpu);
-	case REPORT_MEMCPY: return gpu_report_write(b, p, GPU_REPORT_COPIES, &gpu);
+	case REPORT_GPU: return gpu_report_write(b, p, GPU_REPORT_WORK, &how);
+	case REPORT_API: return gpu_report_write(b, p, GPU_REPORT_API, &how);
+	case REPORT_MEMCPY: return gpu_report_write(b, p, GPU_REPORT_COPIES, &how);
 	case REPORT_RANGES: return range_report_write(b, p, &ranges);
-	case REPORT_CALLS: return calls_report_write(b, p, &calls);
-	case REPORT_LOCKS: return locks_report_write(b, p, &locks);
-	case REPORT_SYSCALLS: return syscalls_report_write(b, p, &syscalls);
+	case REPORT_CALLS: return calls_report_write(b, p, &how);
+	case REPORT_LOCKS: return locks_report_write(b, p, &how);
+	case REPORT_SYSCALLS: return syscalls_report_write(b, p, &how);
 	case REPORT_OPERATORS: /* also a table of samples: sampled_tables.h */
 	case REPORT_FUNCTIONS: break;
 	}

@@ -92,14 +92,6 @@ static void say_why(const struct annotator *a, struct annotated *f, uint32_t mod
 		set_problem(f, xasprintf("cannot read '%s': %s", path, strerror(-err)));
 }
 
-static void add_sum(struct annotation_sum *to, const struct annotation_sum *sum)
-{
-	to->self += sum->self;
-	to->total += sum->total;
-	to->self_samples += sum->self_samples;
-	to->total_samples += sum->total_samples;
-}
-
 /* Reads the functions in which the addresses of one module lie. */
 static struct piece *read_pieces(struct annotator *a, struct annotated *f, size_t *ret_nr)
 {
@@ -123,7 +115,7 @@ static struct piece *read_pieces(struct annotator *a, struct annotated *f, size_
 		for (; i < x->nr_addresses && x->addresses[i].module == first->module &&
 		       x->addresses[i].address - piece.code.address < piece.code.size;
 		     i++, piece.nr++)
-			add_sum(&piece.sum, &x->addresses[i].sum);
+			annotation_sum_add(&piece.sum, &x->addresses[i].sum);
 		pieces = xgrow(pieces, &capacity, nr + 1, sizeof(*pieces));
 		pieces[nr++] = piece;
 	}

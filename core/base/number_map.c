@@ -6,16 +6,9 @@
 
 #include "core/base/alloc.h"
 
-static size_t first_slot(const struct number_map *map, uint64_t key)
-{
-	uint64_t h = key * map->factor;
-
-	return (size_t)(h ^ h >> 32) & (map->nr_slots - 1);
-}
-
 static size_t slot_of(const struct number_map *map, uint64_t key)
 {
-	size_t at = first_slot(map, key);
+	size_t at = number_map_first_slot(map, key);
 
 	while (map->slots[at].used && map->slots[at].key != key)
 		at = (at + 1) & (map->nr_slots - 1);
@@ -60,12 +53,6 @@ uint32_t *number_map_at(struct number_map *map, uint64_t key, bool *ret_new)
 		map->nr++;
 	}
 	return &slot->value;
-}
-
-void number_map_prefetch(const struct number_map *map, uint64_t key)
-{
-	if (map->nr_slots)
-		__builtin_prefetch(&map->slots[first_slot(map, key)]);
 }
 
 void number_map_fini(struct number_map *map)

@@ -9,8 +9,11 @@
 #include <linux/types.h>
 #endif
 
+#include "core/portable/frames.h"
+
 /* A Python frame is this bit, the number of its code object, and the code unit that it is at. */
 #define FRAME_PYTHON (1ull << 62)
+#define FRAME_IS_PYTHON(word) (((word) & (FRAME_EXACT | FRAME_PYTHON)) == FRAME_PYTHON)
 #define CODE_POSITION_BITS 22
 #define CODE_POSITION_MASK ((1ull << CODE_POSITION_BITS) - 1)
 #define CODE_ID_BITS 40 /* the giver and a count; 0 = no code */

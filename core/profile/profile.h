@@ -88,6 +88,13 @@ struct profile_module {
 	};
 };
 
+/* Are its frames addresses of code, which symbol tables name? */
+static inline bool profile_module_has_addresses(const struct profile_module *m)
+{
+	return m->kind == MODULE_ELF || m->kind == MODULE_VDSO || m->kind == MODULE_KERNEL ||
+	       m->kind == MODULE_JIT;
+}
+
 struct profile_thread {
 	uint32_t pid, tid;
 	uint32_t comm; /* string; a thread that changes its name gets a new id */

@@ -56,7 +56,6 @@ void recfile_set_stats(struct recfile *w, const struct profile_stats *stats);
  */
 int recfile_flush(struct recfile *w);
 
-int recfile_error(const struct recfile *w);	      /* the first error of recfile_flush(), or 0 */
 uint64_t recfile_size_bytes(const struct recfile *w); /* in the file */
 uint64_t recfile_nr_lost(const struct recfile *w);    /* samples that could not be written */
 

@@ -286,11 +286,6 @@ void recfile_set_stats(struct recfile *w, const struct profile_stats *stats)
 	w->encoder.stats = *stats;
 }
 
-int recfile_error(const struct recfile *w)
-{
-	return w->error;
-}
-
 uint64_t recfile_size_bytes(const struct recfile *w)
 {
 	return w->size_bytes;

@@ -1,4 +1,4 @@
-/* The control part of a message is read only by who asked for descriptors. */
+/* The control part of a message is read only if the caller asked for descriptors. */
 #include "core/sandbox/message.h"
 
 #include <errno.h>

@@ -203,6 +203,13 @@ static void __attribute__((noreturn)) serve(int socket, pid_t recorder)
 	}
 }
 
+uint64_t sandbox_memory(uint64_t part, uint64_t min)
+{
+	uint64_t memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+
+	return memory / part > min ? memory / part : min;
+}
+
 int sandbox_new(struct sandbox **ret_sandbox)
 {
 	struct sandbox *s = xcalloc(1, sizeof(*s));

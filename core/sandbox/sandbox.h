@@ -28,6 +28,9 @@ struct sandbox_limits {
 	uint32_t cpu_s;	       /* of all its threads together */
 };
 
+/* A limit of memory: the machine's divided by `part`, but at least `min` bytes. */
+uint64_t sandbox_memory(uint64_t part, uint64_t min);
+
 /*
  * Starts the starter. To be called early: with one thread, before files are opened and memory is
  * filled. 0 or -errno, not reported.

@@ -25,6 +25,14 @@ static inline bool annotation_sum_is_empty(const struct annotation_sum *sum)
 	return !sum->total && !sum->total_samples;
 }
 
+static inline void annotation_sum_add(struct annotation_sum *to, const struct annotation_sum *sum)
+{
+	to->self += sum->self;
+	to->total += sum->total;
+	to->self_samples += sum->self_samples;
+	to->total_samples += sum->total_samples;
+}
+
 /*
  * A line of the function (level 0), or of a function inlined there, which comes below the line it
  * was inlined at.

@@ -9,8 +9,9 @@
 #include "core/base/buffer.h"
 #include "core/base/path.h"
 #include "core/profile/column.h"
-#include "output/text/align.h"
 #include "output/annotate/instructions.h"
+#include "output/report/grid.h"
+#include "output/text/align.h"
 #include "output/text/number.h"
 #include "output/text/source_text.h"
 #include "output/tree/summary.h"
@@ -19,11 +20,6 @@
 enum {
 	/* so many lines or instructions without samples are shown beside one with samples */
 	GAP = 3,
-	SHARE = 7, /* columns */
-	VALUE = 10,
-	COUNT = 9,
-	ADDRESS = 9,
-	TEXT_MIN = 24,
 	FILES_MAX = 256, /* source files kept open; a hostile recording can name any number */
 	HOT = 10,	 /* one tenth of the function's self or more is shown in red */
 };
@@ -35,13 +31,13 @@ struct file {
 
 struct writer {
 	struct buffer *b;
+	struct grid g; /* of the lines, or of a piece of code */
 	const struct annotated *f;
 	const struct summary *summary;
 	const struct annotation_opts *opts;
 	struct file *files;
 	size_t nr_files, capacity;
 	bool changed; /* a source file was written after the recording */
-	size_t address_columns;
 };
 
 static const struct source_text *source_of(struct writer *w, const char *path)
@@ -62,91 +58,59 @@ static const struct source_text *source_of(struct writer *w, const char *path)
 	return f->text;
 }
 
-/* ---- cells */
-
-static void add_right(struct buffer *b, struct buffer *cell, size_t width)
-{
-	size_t columns = text_columns(cell->data, cell->size);
-
-	align_add_spaces(b, columns < width ? width - columns : 1);
-	buffer_add(b, cell->data, cell->size);
-	cell->size = 0;
-}
-
-/* The columns before the text. */
-static size_t numbers(const struct writer *w)
-{
-	return w->address_columns + 2 * SHARE + COUNT + 2;
-}
-
-/* In a narrow terminal the text is worth more than the column of times. */
-static bool has_value(const struct writer *w)
-{
-	return !w->opts->columns || w->opts->columns >= numbers(w) + VALUE + TEXT_MIN;
-}
+/* ---- rows */
 
 /* A cell without samples is blank: among zeros the other values would be hard to see. */
-static void add_numbers(struct writer *w, const struct annotation_sum *sum)
+static void add_numbers(struct grid *g, const struct summary *s, const struct annotation_sum *sum)
 {
-	struct buffer cell = { 0 };
+	struct buffer *cell = grid_cell(g);
 
-	if (sum && sum->self)
-		number_add_percent(&cell, sum->self, w->summary->total);
-	add_right(w->b, &cell, SHARE);
-	if (sum && sum->total)
-		number_add_percent(&cell, sum->total, w->summary->total);
-	add_right(w->b, &cell, SHARE);
-	if (has_value(w)) {
-		if (sum && sum->self)
-			summary_add_value(&cell, w->summary, sum->self);
-		add_right(w->b, &cell, VALUE);
-	}
-	if (sum && sum->self_samples)
-		buffer_add_u64(&cell, sum->self_samples);
-	add_right(w->b, &cell, COUNT);
-	buffer_add_string(w->b, "  ");
-	buffer_fini(&cell);
+	if (sum->self)
+		number_add_percent(cell, sum->self, s->total);
+	grid_cell(g);
+	if (sum->total)
+		number_add_percent(cell, sum->total, s->total);
+	grid_cell(g);
+	if (sum->self)
+		summary_add_value(cell, s, sum->self);
+	grid_cell(g);
+	if (sum->self_samples)
+		buffer_add_u64(cell, sum->self_samples);
 }
 
-static void add_heading(struct writer *w, const char *first, const char *last)
+static void write_grid(struct writer *w, const char *first, const char *last,
+		       void (*add_rows)(struct writer *w, const void *context), const void *context)
 {
-	static const struct {
-		const char *text;
-		int width;
-	} headings[] = { { "Self%", SHARE }, { "Total%", SHARE }, { "Self", VALUE } };
+	/* In a narrow terminal the text is worth more than the column of times. */
+	static const char *const spare[] = { "self", NULL };
+	struct buffer heading = { 0 };
 
-	buffer_add_string(w->b, w->opts->color ? "\n\033[1m" : "\n");
-	buffer_printf(w->b, "%*s", (int)w->address_columns, first);
-	for (size_t i = 0; i < sizeof(headings) / sizeof(*headings); i++)
-		if (headings[i].width != VALUE || has_value(w))
-			buffer_printf(w->b, "%*s", headings[i].width, headings[i].text);
-	buffer_printf(w->b, "%*s  %s", COUNT, w->summary->info->events, last);
-	buffer_add_string(w->b, w->opts->color ? "\033[0m\n" : "\n");
-}
+	text_add_clean(&heading, last, strlen(last));
+	const struct grid_column columns[] = {
+		{ NULL, first, false },
+		{ NULL, "Self%", false },
+		{ NULL, "Total%", false },
+		{ "self", "Self", false },
+		{ NULL, w->summary->info->events, false },
+		{ NULL, buffer_cstring(&heading), true },
+	};
 
-/* Adds clean text, cut to the columns that the terminal has left. */
-static void add_text(struct writer *w, const struct buffer *text)
-{
-	size_t used = numbers(w) + (has_value(w) ? VALUE : 0), left = SIZE_MAX;
-
-	if (w->opts->columns)
-		left = w->opts->columns > used + TEXT_MIN ? w->opts->columns - used : TEXT_MIN;
-	buffer_add(w->b, text->data, text_head(text->data, text->size, left));
-}
-
-static void end_line(struct writer *w, size_t start, bool colored)
-{
-	struct buffer *b = w->b;
-
-	while (b->size > start && b->data[b->size - 1] == ' ')
-		b->size--;
-	buffer_add_string(b, colored ? "\033[0m\n" : "\n");
+	grid_init(&w->g, columns, sizeof(columns) / sizeof(*columns));
+	w->g.spare = spare;
+	w->g.max_width = w->opts->columns;
+	w->g.unicode = w->opts->unicode;
+	w->g.color = w->opts->color;
+	add_rows(w, context);
+	buffer_add_char(w->b, '\n');
+	grid_write_text(w->b, &w->g, 0);
+	grid_fini(&w->g);
+	buffer_fini(&heading);
 }
 
 /* Lines and instructions with self time stand out. */
-static const char *color_of(const struct writer *w, const struct annotation_sum *sum)
+static const char *style_of(const struct writer *w, const struct annotation_sum *sum)
 {
-	if (!w->opts->color || !sum || !sum->self)
+	if (!sum->self)
 		return "";
 	return sum->self >= w->f->lines->sum.self / HOT ? "\033[1;31m" : "\033[1m";
 }
@@ -183,26 +147,18 @@ static void add_inlined_place(struct writer *w, struct buffer *text,
 
 static void add_line(struct writer *w, const struct annotation_line *l)
 {
-	const char *color = color_of(w, &l->sum);
-	struct buffer text = { 0 };
-	size_t start;
-
-	buffer_add_string(w->b, color);
-	start = w->b->size;
 	if (l->level)
-		align_add_spaces(w->b, w->address_columns);
+		grid_cell(&w->g);
 	else if (l->line)
-		buffer_printf(w->b, "%*u", (int)w->address_columns, l->line);
+		grid_count(&w->g, l->line);
 	else
-		buffer_printf(w->b, "%*s", (int)w->address_columns, "?");
-	add_numbers(w, annotation_sum_is_empty(&l->sum) ? NULL : &l->sum);
+		grid_text(&w->g, "?");
+	add_numbers(&w->g, w->summary, &l->sum);
 	if (l->level)
-		add_inlined_place(w, &text, l);
+		add_inlined_place(w, grid_cell(&w->g), l);
 	else
-		add_source(w, &text, l->file, l->line, true);
-	add_text(w, &text);
-	end_line(w, start, *color);
-	buffer_fini(&text);
+		add_source(w, grid_cell(&w->g), l->file, l->line, true);
+	grid_style_row(&w->g, style_of(w, &l->sum));
 }
 
 /* Adds the lines between two lines with samples: all of a short gap, else "...". */
@@ -212,17 +168,19 @@ static void add_lines_between(struct writer *w, const struct annotation_line *fr
 
 	blank.sum = (struct annotation_sum){ 0 };
 	if (to - from->line - 1 > GAP || !source_of(w, from->file)) {
-		if (to > from->line + 1)
-			buffer_printf(w->b, "%*s\n", (int)w->address_columns, "...");
+		if (to > from->line + 1) {
+			grid_text(&w->g, "...");
+			grid_last_cell(&w->g);
+		}
 		return;
 	}
 	while (++blank.line < to)
 		add_line(w, &blank);
 }
 
-static void add_lines(struct writer *w)
+static void add_lines(struct writer *w, const void *lines)
 {
-	const struct annotation *a = w->f->lines;
+	const struct annotation *a = lines;
 	const struct annotation_line *last = NULL; /* of level 0 */
 	const char *file = NULL;
 
@@ -230,13 +188,10 @@ static void add_lines(struct writer *w)
 		const struct annotation_line *l = &a->lines[i];
 
 		if (!l->level) {
-			if (file && strcmp(file, l->file)) {
-				buffer_add_string(w->b, "  ");
-				text_add_clean(w->b, l->file, strlen(l->file));
-				buffer_add_char(w->b, '\n');
-			} else if (last && last->line && l->line > last->line) {
+			if (file && strcmp(file, l->file))
+				text_add_clean(grid_last_cell(&w->g), l->file, strlen(l->file));
+			else if (last && last->line && l->line > last->line)
 				add_lines_between(w, last, l->line);
-			}
 			file = l->file;
 			last = l;
 		}
@@ -281,58 +236,46 @@ static void add_places(struct writer *w, uint32_t frame, uint32_t levels)
 	for (; (l = location_of(w, frame, levels)); levels++) {
 		const struct profile_function *f = &p->functions[l->function];
 		const char *path = profile_str(p, f->file), *name = profile_str(p, f->name);
-		struct buffer text = { 0 };
-		size_t start;
+		struct buffer *text = grid_last_cell(&w->g);
 
-		buffer_add_string(w->b, w->opts->color ? "\033[36m" : "");
-		start = w->b->size;
-		align_add_spaces(w->b, w->address_columns);
-		add_numbers(w, NULL);
-		align_add_spaces(&text, 2 * (size_t)levels);
+		align_add_spaces(text, 2 * (size_t)levels);
 		if (levels) {
-			buffer_add_string(&text, w->opts->unicode ? "\xe2\x86\xb3 " : "> ");
-			text_add_clean(&text, name, strlen(name));
-			buffer_add_char(&text, ' ');
+			buffer_add_string(text, w->opts->unicode ? "\xe2\x86\xb3 " : "> ");
+			text_add_clean(text, name, strlen(name));
+			buffer_add_char(text, ' ');
 		}
-		text_add_clean(&text, path_base_name(path), strlen(path_base_name(path)));
+		text_add_clean(text, path_base_name(path), strlen(path_base_name(path)));
 		if (l->line)
-			buffer_printf(&text, ":%u", l->line);
-		buffer_add_string(&text, "  ");
-		add_source(w, &text, path, l->line, false);
-		add_text(w, &text);
-		end_line(w, start, w->opts->color);
-		buffer_fini(&text);
+			buffer_printf(text, ":%u", l->line);
+		buffer_add_string(text, "  ");
+		add_source(w, text, path, l->line, false);
+		grid_style_row(&w->g, "\033[36m");
 	}
 }
 
 static void add_instruction(struct writer *w, const struct annotation_code *c, size_t at)
 {
 	const struct instruction *i = &c->code.list[at];
-	const char *color = color_of(w, &c->sums[at]), *s = c->code.text.data + i->text;
+	const char *s = c->code.text.data + i->text;
 	const struct profile *p = w->opts->places;
-	struct buffer text = { 0 };
-	size_t start;
+	struct buffer *text;
 
-	buffer_add_string(w->b, color);
-	start = w->b->size;
-	buffer_printf(w->b, "%*llx", (int)w->address_columns,
-		      (unsigned long long)(c->vaddr + i->offset));
-	add_numbers(w, &c->sums[at]);
-	text_add_clean(&text, s, strlen(s));
+	buffer_printf(grid_cell(&w->g), "%llx", (unsigned long long)(c->vaddr + i->offset));
+	add_numbers(&w->g, w->summary, &c->sums[at]);
+	text = grid_cell(&w->g);
+	text_add_clean(text, s, strlen(s));
 	if (c->targets[at] != PROFILE_NONE) {
 		const struct profile_location *l = location_of(w, c->targets[at], 0);
 
 		if (l) {
 			const char *name = profile_str(p, p->functions[l->function].name);
 
-			buffer_add_string(&text, " <");
-			text_add_clean(&text, name, strlen(name));
-			buffer_add_char(&text, '>');
+			buffer_add_string(text, " <");
+			text_add_clean(text, name, strlen(name));
+			buffer_add_char(text, '>');
 		}
 	}
-	add_text(w, &text);
-	end_line(w, start, *color);
-	buffer_fini(&text);
+	grid_style_row(&w->g, style_of(w, &c->sums[at]));
 }
 
 /* Is an instruction with samples among those shown around this one? */
@@ -346,34 +289,34 @@ static bool is_near(const struct annotation_code *c, size_t at)
 	return false;
 }
 
-static void add_skipped(struct writer *w, size_t nr)
+static void add_skipped(struct grid *g, size_t nr)
 {
-	if (nr)
-		buffer_printf(w->b, "%*s %zu instruction%s\n", (int)w->address_columns, "...", nr,
-			      nr > 1 ? "s" : "");
+	if (!nr)
+		return;
+	grid_text(g, "...");
+	buffer_printf(grid_last_cell(g), "%zu instruction%s", nr, nr > 1 ? "s" : "");
 }
 
-static void add_code(struct writer *w, const struct annotation_code *c)
+static void add_code(struct writer *w, const void *code)
 {
-	const char *path = profile_str(w->opts->profile, w->opts->profile->modules[c->module].path);
+	const struct annotation_code *c = code;
 	uint32_t last = PROFILE_NONE;
 	size_t skipped = 0;
 
-	add_heading(w, "Address", path_base_name(path));
 	for (size_t i = 0; i < c->code.nr; i++) {
 		if (!c->shown[i] || !is_near(c, i)) {
 			skipped += c->shown[i];
 			last = PROFILE_NONE;
 			continue;
 		}
-		add_skipped(w, skipped);
+		add_skipped(&w->g, skipped);
 		skipped = 0;
 		add_places(w, c->frames[i],
 			   last == PROFILE_NONE ? 0 : common_levels(w, c->frames[i], last));
 		add_instruction(w, c, i);
 		last = c->frames[i];
 	}
-	add_skipped(w, skipped);
+	add_skipped(&w->g, skipped);
 }
 
 /* ---- the whole */
@@ -411,40 +354,27 @@ static bool has_lines(const struct annotation *a)
 	return false;
 }
 
-static void measure(struct writer *w)
-{
-	w->address_columns = ADDRESS;
-	for (size_t i = 0; i < w->f->nr_codes; i++) {
-		const struct annotation_code *c = &w->f->codes[i];
-		size_t digits = 2;
-
-		for (uint64_t v = c->vaddr + c->code.nr * 16; v; v >>= 4)
-			digits++;
-		if (digits > w->address_columns)
-			w->address_columns = digits;
-	}
-}
-
 void annotation_write(struct buffer *b, const struct annotated *f, const struct summary *summary,
 		      const struct annotation_opts *opts)
 {
 	struct writer w = { .b = b, .f = f, .summary = summary, .opts = opts };
 
-	measure(&w);
 	add_title(&w);
-	if (has_lines(f->lines)) {
-		add_heading(&w, "Line", "Source");
-		add_lines(&w);
-	} else {
+	if (has_lines(f->lines))
+		write_grid(&w, "Line", "Source", add_lines, f->lines);
+	else
 		buffer_add_string(b, "\nits source lines are not known (no debug information)\n");
-	}
 	if (f->problem) {
 		buffer_add_string(b, "\nits instructions are not shown: ");
 		text_add_clean(b, f->problem, strlen(f->problem));
 		buffer_add_char(b, '\n');
 	}
-	for (size_t i = 0; i < f->nr_codes; i++)
-		add_code(&w, &f->codes[i]);
+	for (size_t i = 0; i < f->nr_codes; i++) {
+		const char *path =
+			profile_str(opts->profile, opts->profile->modules[f->codes[i].module].path);
+
+		write_grid(&w, "Address", path_base_name(path), add_code, &f->codes[i]);
+	}
 	if (f->nr_more)
 		buffer_printf(b, "\n%zu more place%s that it was inlined into (-n 0 shows all)\n",
 			      f->nr_more, f->nr_more > 1 ? "s" : "");

@@ -9,14 +9,6 @@
 
 #include "core/base/alloc.h"
 
-static void add(struct annotation_sum *to, const struct annotation_sum *sum)
-{
-	to->self += sum->self;
-	to->total += sum->total;
-	to->self_samples += sum->self_samples;
-	to->total_samples += sum->total_samples;
-}
-
 /*
  * A return address is stored minus one, so it lies inside the call: an address belongs to the
  * instruction that contains it.
@@ -32,8 +24,8 @@ void annotation_code_add_up(struct annotation_code *c, const struct annotation_a
 
 		while (at + 1 < c->code.nr && c->code.list[at + 1].offset <= offset)
 			at++;
-		add(&c->sums[at], &addresses[i].sum);
-		add(&c->sum, &addresses[i].sum);
+		annotation_sum_add(&c->sums[at], &addresses[i].sum);
+		annotation_sum_add(&c->sum, &addresses[i].sum);
 	}
 }
 

@@ -305,12 +305,6 @@ static void add_line(struct writer *w, uint64_t function, uint32_t line)
 	protobuf_add_message(&w->message, OTLP_LOCATION_LINES, &w->inner);
 }
 
-static bool has_address(const struct profile_module *m)
-{
-	return m->kind == MODULE_ELF || m->kind == MODULE_VDSO || m->kind == MODULE_KERNEL ||
-	       m->kind == MODULE_JIT;
-}
-
 static void add_locations(struct writer *w, struct buffer *b)
 {
 	const struct profile *p = w->p;
@@ -320,7 +314,7 @@ static void add_locations(struct writer *w, struct buffer *b)
 	for (size_t i = 0; i < p->nr_frames; i++) {
 		const struct profile_frame *f = &p->frames[i];
 
-		if (has_address(&p->modules[f->module])) {
+		if (profile_module_has_addresses(&p->modules[f->module])) {
 			protobuf_add_number(&w->message, OTLP_LOCATION_MAPPING,
 					    (uint64_t)f->module + 1);
 			protobuf_add_number(&w->message, OTLP_LOCATION_ADDRESS, f->address);

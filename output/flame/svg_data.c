@@ -31,7 +31,7 @@ enum {
 	FLAG_TIMELINE = 64,
 };
 
-enum { PIECE = 64 << 10, ROOM = 64 << 10 };
+enum { PIECE = 64 << 10, ROOM = 64 << 10, AHEAD = 8 };
 
 /* The distinct strings of all functions, sorted. */
 struct string_table {
@@ -130,8 +130,13 @@ static void add_functions(struct buffer *b, const struct tree *tree)
 	free(files.list);
 }
 
-/* The parts of the data, in this order. FRAMES to SELF are made in one walk over the nodes. */
-enum { HEAD, FRAMES, FUNCTIONS, SELF, REST, NR_PARTS };
+/*
+ * The parts of the data, in this order. STEPS to SELF are made in one walk over the nodes. CALLS is
+ * a part for each byte of a number, the lowest first: high bytes are mostly small and low ones are
+ * not, so zlib finds better codes if they are apart.
+ */
+enum { CALL_BYTES = 4 };
+enum { HEAD, STEPS, CALLS, SELF = CALLS + CALL_BYTES, REST, NR_PARTS };
 
 static inline void add_number(struct buffer *b, uint64_t value)
 {
@@ -150,41 +155,89 @@ static unsigned bytes_of(size_t largest)
 	return nr;
 }
 
+/* The functions that a function called last, the latest first; 0 = none. */
+struct recent_calls {
+	uint32_t functions[SVG_DATA_RECENT];
+};
+
 /*
- * A function is written as its difference from that of the sibling before, first the lowest bytes
- * of all nodes. High bytes are mostly small and low ones are not, so zlib finds better codes if
- * they are apart.
+ * Moves a function to the front of the list and returns the place at which it was, or
+ * SVG_DATA_RECENT if it is new. Most calls repeat one of the latest, so the places are small. There
+ * is no branch, as it would be guessed wrong at every other node.
  */
+static inline unsigned recent_place(struct recent_calls *calls, uint32_t function)
+{
+	uint32_t *f = calls->functions;
+	unsigned past_first = f[0] != function, past_second = past_first & (f[1] != function);
+	unsigned place = past_first + past_second + (past_second & (f[2] != function));
+
+	_Static_assert(SVG_DATA_RECENT == 3, "three comparisons");
+	f[2] = past_second ? f[1] : f[2];
+	f[1] = past_first ? f[0] : f[1];
+	f[0] = function;
+	return place;
+}
+
+static inline void add_call(struct buffer *parts, unsigned nr_bytes, uint32_t distance)
+{
+	for (unsigned i = 0; i < nr_bytes; i++) {
+		struct buffer *b = &parts[CALLS + i];
+
+		if (b->size == b->capacity)
+			buffer_reserve(b, 1);
+		b->data[b->size++] = (char)(distance >> 8 * i);
+	}
+}
+
+/* What the walk over the nodes keeps. */
+struct node_walk {
+	struct recent_calls *calls; /* by function */
+	uint32_t *last;		    /* by depth: the function of the latest node */
+	size_t depths, nr_calls;
+	unsigned nr_bytes; /* of a number of a function */
+};
+
+/* Adds the step from the node before, which is at depth `above` - 1. The root is no step. */
+static void add_step(struct node_walk *w, struct buffer *parts, const struct tree_node *n,
+		     uint32_t above)
+{
+	unsigned place = recent_place(&w->calls[w->last[n->depth - 1]], n->function);
+	uint64_t up = above - n->depth;
+
+	add_number(&parts[STEPS], (up * 2 + n->inlined) * (SVG_DATA_RECENT + 1) + place);
+	if (place == SVG_DATA_RECENT) {
+		assert(!up || n->function >= w->last[n->depth]);
+		add_call(parts, w->nr_bytes, n->function - (up ? w->last[n->depth] : 0));
+		w->nr_calls++;
+	}
+}
+
 static void add_nodes(struct buffer *parts, const struct tree *tree)
 {
+	struct node_walk w = { .nr_bytes = bytes_of(tree->functions.nr) };
 	const struct tree_node *nodes = tree->nodes;
-	unsigned nr_bytes = bytes_of(tree->functions.nr);
-	uint32_t *last = NULL; /* function by depth */
-	size_t depths = 0, nr = tree->nr_nodes;
-	char *bytes = buffer_reserve(&parts[FUNCTIONS], nr * nr_bytes);
+	size_t nr = tree->nr_nodes;
 
-	buffer_add_varint(&parts[HEAD], nr);
-	buffer_reserve(&parts[FRAMES], nr);
+	w.calls = xcalloc(tree->functions.nr, sizeof(*w.calls));
+	buffer_reserve(&parts[STEPS], nr);
 	buffer_reserve(&parts[SELF], nr);
 	for (uint32_t i = 0; i < nr; i++) {
 		const struct tree_node *n = &nodes[i];
-		uint32_t above = i ? nodes[i - 1].depth + 1 : 0, distance = n->function;
 
-		if (n->depth >= depths)
-			last = xgrow(last, &depths, n->depth + 1, sizeof(*last));
-		if (n->depth < above) {
-			assert(distance >= last[n->depth]);
-			distance -= last[n->depth];
-		}
-		last[n->depth] = n->function;
+		if (n->depth >= w.depths)
+			w.last = xgrow(w.last, &w.depths, n->depth + 1, sizeof(*w.last));
+		if (i + AHEAD < nr) /* its children will need it */
+			__builtin_prefetch(&w.calls[nodes[i + AHEAD].function]);
 		if (i)
-			add_number(&parts[FRAMES], (uint64_t)(above - n->depth) * 2 + n->inlined);
-		for (unsigned j = 0; j < nr_bytes; j++)
-			bytes[j * nr + i] = (char)(distance >> 8 * j);
+			add_step(&w, parts, n, nodes[i - 1].depth + 1);
+		w.last[n->depth] = n->function;
 		add_number(&parts[SELF], n->self);
 	}
-	parts[FUNCTIONS].size = nr * nr_bytes;
-	free(last);
+	buffer_add_varint(&parts[HEAD], nr);
+	buffer_add_varint(&parts[HEAD], parts[STEPS].size);
+	buffer_add_varint(&parts[HEAD], w.nr_calls);
+	free(w.calls);
+	free(w.last);
 }
 
 static void add_rest(struct buffer *b, const struct tree *tree, bool samples,

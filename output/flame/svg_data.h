@@ -13,10 +13,15 @@
  *	nr_functions; each: bytes shared with the name before, length of the rest, the rest,
  *		start and length of the short name in UTF-16 units, class letter and digit, kind,
  *		module, file, line
- *	nr_nodes, then field by field, with the nodes in depth-first order:
- *	frame: (levels up from the node before, plus one) * 2 + inlined; the root has none
- *	function: difference from that of the sibling before, or from 0. Not as varints: first the
- *		lowest byte of each node, then the next, as many bytes as nr_functions needs
+ *	nr_nodes, size of the steps in bytes, nr_calls; then field by field, with the nodes in
+ *	depth-first order:
+ *	steps: for each node but the root, which has function 0,
+ *		((levels up from the node before, plus one) * 2 + inlined) * 4 + place
+ *		of the function among the last three that the parent's function called, anywhere
+ *		before in the tree, the latest being 0; 3 = it is not among them, but next among
+ *		the calls
+ *	calls: difference from the function of the sibling before, or from 0. Not as varints: first
+ *		the lowest byte of each, then the next, as many bytes as nr_functions needs
  *	self
  *	samples		if flag 2 is set; else they equal self
  *	self before	if flag 16 is set
@@ -31,6 +36,8 @@ struct buffer;
 struct diff;
 struct profile;
 struct tree;
+
+enum { SVG_DATA_RECENT = 3 }; /* such functions */
 
 /*
  * Appends the data. `diff` is NULL, or the diff that the tree is of. `p` is NULL, or the profile of

@@ -1,10 +1,11 @@
 /*
  * Reads collapsed stacks, the text that stackcollapse-*.pl, inferno and `sprof fold` write: one
  * stack per line, root first, names separated by ';', then a space and a count. collapsed_frame.h
- * says what a name tells about its frame. The reader is fast for three reasons: frames that a line
- * shares with the line before are reused, a hash map leads from the spelling of a name to its
- * frame, and a name is looked up some lines after it was read, when the prefetch of its slot has
- * arrived.
+ * says what a name tells about its frame. The reader is fast for four reasons: frames that a line
+ * shares with the line before are reused; the ends of all other names of a line are found first, 64
+ * bytes at a time; a map leads from the spelling of a name, which for a few bytes is one word, to
+ * its frame; and once that map is large, names are looked up some lines after they were read, when
+ * the prefetch of their slots has arrived.
  */
 #include "output/import/importer.h"
 
@@ -23,12 +24,18 @@
 #include "core/profile/profile.h"
 #include "output/import/collapsed_frame.h"
 #include "output/import/input_file.h"
+#include "output/import/text_scan.h"
 #include "output/tree/tree.h"
 
 #define LINE_MAX_SIZE (16 * 1024 * 1024)
 #define READ_SIZE (256 * 1024)
+#define READ_AHEAD 64 /* bytes behind the text that may be read, whatever they are */
 #define PROBED_LINES 8192
 #define NR_STEPS 256
+#define SHORT_MAX 7		     /* bytes of a name that is its own key */
+#define LONG_KEY (UINT64_C(1) << 63) /* set in the keys of all others */
+#define LONG_NAMES 16		     /* bytes on average */
+#define SMALL_MAP 16384		     /* slots of a map that stays in the cache */
 
 /*
  * Work that is put off until its slot is in the cache. Each line gives one step per name that
@@ -37,17 +44,18 @@
 struct step {
 	const char *name; /* points into the text; NULL: the end of the line */
 	size_t size;	  /* of the name; at the end of a line its count */
-	uint64_t hash;
-	size_t depth; /* index in the stack; at the end of a line the number of frames */
+	uint64_t key;	  /* see key_of() */
+	size_t depth;	  /* index in the stack; at the end of a line the number of frames */
 };
 
 struct reader {
 	struct profile *profile;
 	const char *name;
-	struct number_map spellings; /* hash of a spelling -> its frame */
+	struct number_map spellings; /* key of a spelling -> its frame */
+	bool put_off;		     /* names are looked up later: see `steps` */
 	struct step steps[NR_STEPS];
 	size_t nr_steps;
-	uint32_t *frames; /* of the line whose steps are being taken */
+	uint32_t *frames; /* of the line before, or of that whose steps are being taken */
 	size_t frames_capacity;
 	/* The line before: its text without the count, and the offset at which each frame ends. */
 	const char *last;
@@ -57,21 +65,24 @@ struct reader {
 	char *kept; /* copy of that text, for when its buffer is reused */
 	size_t kept_capacity;
 	size_t nr_probed, nr_repeated; /* among the first PROBED_LINES stacks */
+	uint64_t nr_names, name_bytes; /* that were not shared */
 	uint64_t total, line, nr_good, nr_bad, first_bad, nr_fractions;
 };
 
-/*
- * Two spellings with one 64-bit hash would share a frame. The writer of the file cannot provoke
- * that, as the seed is an address; by chance it happens to one file of a million names in 10^8.
- */
-static uint32_t find_frame(struct reader *r, const struct step *step)
+static uint32_t new_frame(struct reader *r, uint64_t key, const char *name, size_t size)
 {
+	uint32_t frame = collapsed_frame(r->profile, name, size);
 	bool is_new;
-	uint32_t *frame = number_map_at(&r->spellings, step->hash, &is_new);
 
-	if (is_new)
-		*frame = collapsed_frame(r->profile, step->name, step->size);
-	return *frame;
+	*number_map_at(&r->spellings, key, &is_new) = frame;
+	return frame;
+}
+
+static inline uint32_t find_frame(struct reader *r, uint64_t key, const char *name, size_t size)
+{
+	const uint32_t *frame = number_map_find(&r->spellings, key);
+
+	return frame ? *frame : new_frame(r, key, name, size);
 }
 
 /*
@@ -93,24 +104,35 @@ static uint32_t add_stack(struct reader *r, size_t nr_frames)
 	return id;
 }
 
+static void need_frames(struct reader *r, size_t nr)
+{
+	if (nr > r->frames_capacity)
+		r->frames = xgrow(r->frames, &r->frames_capacity, nr, sizeof(*r->frames));
+}
+
+static void add_sample(struct reader *r, size_t nr_frames, uint64_t weight)
+{
+	struct profile_sample sample = {
+		.thread = PROFILE_NONE,
+		.column = COLUMN_COUNT,
+		.weight = weight,
+	};
+
+	sample.stack = add_stack(r, nr_frames);
+	profile_add_sample(r->profile, &sample);
+}
+
 /* Must also run before the buffer that the names point into is reused. */
 static void take_steps(struct reader *r)
 {
-	struct profile_sample sample = { .thread = PROFILE_NONE, .column = COLUMN_COUNT };
-
 	for (size_t i = 0; i < r->nr_steps; i++) {
 		const struct step *step = &r->steps[i];
 
 		if (step->name) {
-			if (step->depth >= r->frames_capacity)
-				r->frames = xgrow(r->frames, &r->frames_capacity, step->depth + 1,
-						  sizeof(*r->frames));
-			r->frames[step->depth] = find_frame(r, step);
-			continue;
+			r->frames[step->depth] = find_frame(r, step->key, step->name, step->size);
+		} else {
+			add_sample(r, step->depth, step->size);
 		}
-		sample.weight = step->size;
-		sample.stack = add_stack(r, step->depth);
-		profile_add_sample(r->profile, &sample);
 	}
 	r->nr_steps = 0;
 }
@@ -122,35 +144,82 @@ static void add_step(struct reader *r, const struct step *step)
 	r->steps[r->nr_steps++] = *step;
 }
 
-static void add_name(struct reader *r, const char *s, size_t n, size_t depth)
+/*
+ * The key of a name; the 8 bytes at s can be read. A short name is its own key. Two long spellings
+ * with one key would share a frame. The writer of the file cannot provoke that, as the seed is an
+ * address; by chance it happens to one file of a million names in 10^7.
+ */
+static inline uint64_t key_of(const struct reader *r, const char *s, size_t n)
 {
-	uint64_t hash = XXH3_64bits_withSeed(s, n, (uintptr_t)r);
-
-	number_map_prefetch(&r->spellings, hash);
-	add_step(r, &(struct step){ s, n, hash, depth });
+	if (n <= SHORT_MAX)
+		return text_scan_word(s) & ((UINT64_C(1) << 8 * n) - 1);
+	return XXH3_64bits_withSeed(s, n, (uintptr_t)r) | LONG_KEY;
 }
 
-/* The length of the common prefix of two strings of n bytes. */
-static size_t common_prefix(const char *a, const char *b, size_t n)
+/* Looks up name number i, or puts it off. */
+static inline void add_name(struct reader *r, const char *name, size_t size, size_t i)
 {
-	size_t i = 0;
-	uint64_t x, y;
+	uint64_t key = key_of(r, name, size);
 
-	for (; i + 8 <= n; i += 8) {
-		memcpy(&x, a + i, 8);
-		memcpy(&y, b + i, 8);
-		if (x != y)
-			return i + (size_t)(__builtin_ctzll(x ^ y) / 8);
+	if (!r->put_off) {
+		r->frames[i] = find_frame(r, key, name, size);
+		return;
 	}
-	while (i < n && a[i] == b[i])
-		i++;
-	return i;
+	number_map_prefetch(&r->spellings, key);
+	add_step(r, &(struct step){ name, size, key, i });
 }
 
-/* Adds the steps of the stack s, whose first `same` bytes equal those of the stack before. */
+static void need_ends(struct reader *r, size_t nr)
+{
+	if (nr > r->ends_capacity)
+		r->ends = xgrow(r->ends, &r->ends_capacity, nr, sizeof(*r->ends));
+	need_frames(r, nr);
+}
+
+/* Adds the names from `at` on to the `nr` that are there; returns how many there are. */
+static size_t add_short_names(struct reader *r, const char *s, size_t at, size_t n, size_t nr)
+{
+	size_t first = nr, start = at;
+
+	need_ends(r, nr + 1);
+	for (; at < n; at += 64) {
+		uint64_t bits = text_scan_find(s + at, ';');
+
+		if (n - at < 64)
+			bits &= (UINT64_C(1) << (n - at)) - 1;
+		need_ends(r, nr + 65);
+		for (; bits; bits &= bits - 1)
+			r->ends[nr++] = at + (size_t)__builtin_ctzll(bits);
+	}
+	r->ends[nr++] = n;
+	for (size_t i = first; i < nr; start = r->ends[i++] + 1)
+		add_name(r, s + start, r->ends[i] - start, i);
+	return nr;
+}
+
+/* The same. The library finds the ends of long names faster, as it has wider registers. */
+static size_t add_long_names(struct reader *r, const char *s, size_t at, size_t n, size_t nr)
+{
+	while (at <= n) {
+		const char *semicolon = at < n ? memchr(s + at, ';', n - at) : NULL;
+		size_t end = semicolon ? (size_t)(semicolon - s) : n;
+
+		need_ends(r, nr + 1);
+		add_name(r, s + at, end - at, nr);
+		r->ends[nr++] = end;
+		at = end + 1;
+	}
+	return nr;
+}
+
+/*
+ * Adds the frames of the stack s, whose first `same` bytes equal those of the stack before.
+ * READ_AHEAD bytes after it can be read.
+ */
 static void split_stack(struct reader *r, const char *s, size_t n, size_t same)
 {
 	size_t nr = r->nr_frames, at;
+	bool are_long = r->name_bytes > LONG_NAMES * r->nr_names;
 
 	same = same < n ? same : n;
 	/* A shared frame ends within these bytes, at a ';' or the end of both stacks. */
@@ -158,17 +227,12 @@ static void split_stack(struct reader *r, const char *s, size_t n, size_t same)
 	       (r->ends[nr - 1] > same || (r->ends[nr - 1] == same && same < n && s[same] != ';')))
 		nr--;
 	at = nr ? r->ends[nr - 1] + 1 : 0;
-	while (at <= n) {
-		const char *semicolon = at < n ? memchr(s + at, ';', n - at) : NULL;
-		size_t end = semicolon ? (size_t)(semicolon - s) : n;
-
-		if (nr == r->ends_capacity)
-			r->ends = xgrow(r->ends, &r->ends_capacity, nr + 1, sizeof(*r->ends));
-		add_name(r, s + at, end - at, nr);
-		r->ends[nr++] = end;
-		at = end + 1;
-	}
 	r->nr_frames = nr;
+	if (at <= n) {
+		r->nr_frames = (are_long ? add_long_names : add_short_names)(r, s, at, n, nr);
+		r->nr_names += r->nr_frames - nr;
+		r->name_bytes += n - at;
+	}
 	r->last = s;
 	r->last_size = n;
 }
@@ -254,14 +318,18 @@ static void read_line(struct reader *r, const char *s, size_t n, size_t same, bo
 	r->total += weight;
 	if (!weight)
 		return;
+	r->put_off = r->spellings.nr_slots > SMALL_MAP;
 	split_stack(r, s, stack, same);
-	add_step(r, &(struct step){ NULL, weight, 0, r->nr_frames });
+	if (r->put_off)
+		add_step(r, &(struct step){ NULL, weight, 0, r->nr_frames });
+	else
+		add_sample(r, r->nr_frames, weight);
 }
 
 /* The number of bytes that a line shares with the stack before; no newline or NUL is among them. */
 static size_t same_as_last(const struct reader *r, const char *line, size_t size)
 {
-	return common_prefix(line, r->last, size < r->last_size ? size : r->last_size);
+	return text_scan_common(line, r->last, size < r->last_size ? size : r->last_size);
 }
 
 /* Reads each whole line of the buffer, which a NUL follows; returns the number of bytes used. */
@@ -291,10 +359,10 @@ static int read_all(struct reader *r, FILE *f)
 	char *data = NULL;
 
 	do {
-		data = xgrow(data, &capacity, size + READ_SIZE + 1, 1);
+		data = xgrow(data, &capacity, size + READ_SIZE + 1 + READ_AHEAD, 1);
 		got = fread(data + size, 1, READ_SIZE, f);
 		size += got;
-		data[size] = '\0';
+		memset(data + size, 0, 1 + READ_AHEAD);
 		used = 0;
 		if (skip) {
 			const char *newline = memchr(data, '\n', size);

@@ -13,9 +13,8 @@
 #include "core/profile/facts.h"
 #include "core/profile/profile.h"
 #include "output/report/grid.h"
+#include "output/report/grid_report.h"
 #include "output/text/text.h"
-
-enum { VERSION = 1 };
 
 static int by_calls(const void *a, const void *b)
 {
@@ -88,7 +87,7 @@ static bool fill(struct grid *g, const struct profile *p)
 }
 
 bool calls_report_write(struct buffer *b, const struct profile *p,
-			const struct calls_report_opts *opts)
+			const struct grid_report_opts *opts)
 {
 	static const char *const spare[] = { "per_s", NULL };
 	bool late = any_late(p);
@@ -106,21 +105,14 @@ bool calls_report_write(struct buffer *b, const struct profile *p,
 	struct grid g;
 	bool any;
 
-	grid_init(&g, columns, sizeof(columns) / sizeof(*columns));
+	grid_report_init(&g, columns, sizeof(columns) / sizeof(*columns), opts);
 	any = fill(&g, p);
-	if (any && opts->json) {
-		buffer_printf(b,
-			      "{\n\"version\": %d,\n\"report\": \"calls\",\n\"rows\": ", VERSION);
-		grid_write_json(b, &g, opts->max_rows);
-		buffer_add_string(b, "\n}\n");
-	} else if (any) {
-		if (late)
-			buffer_add_string(b, "After: the time from the start until a file that was "
-					     "mapped later began to be counted.\n\n");
-		g.spare = spare;
-		g.max_width = opts->columns;
-		grid_write_text(b, &g, opts->max_rows);
-	}
+	g.spare = spare;
+	if (any && late && !opts->json)
+		buffer_add_string(b, "After: the time from the start until a file that was mapped "
+				     "later began to be counted.\n\n");
+	if (any)
+		grid_report_write_counted(b, &g, "calls", opts);
 	grid_fini(&g);
 	return any;
 }

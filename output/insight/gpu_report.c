@@ -13,6 +13,7 @@
 #include "core/profile/facts.h"
 #include "core/profile/profile.h"
 #include "output/report/grid.h"
+#include "output/report/grid_report.h"
 #include "output/text/number.h"
 #include "output/insight/occupancy.h"
 #include "output/text/text.h"
@@ -443,7 +444,7 @@ void gpu_report_add_trust_json(struct buffer *b, const struct profile *p)
 }
 
 bool gpu_report_write(struct buffer *b, const struct profile *p, enum gpu_report_table table,
-		      const struct gpu_report_opts *opts)
+		      const struct grid_report_opts *opts)
 {
 	static bool (*const fill[])(struct grid * g, const struct profile *p) = {
 		[GPU_REPORT_WORK] = fill_work,

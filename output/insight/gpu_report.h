@@ -6,10 +6,9 @@
 #define SPROF_GPU_REPORT_H
 
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 struct buffer;
+struct grid_report_opts;
 struct profile;
 
 enum gpu_report_table {
@@ -18,16 +17,9 @@ enum gpu_report_table {
 	GPU_REPORT_COPIES, /* copies and fills, with rates */
 };
 
-struct gpu_report_opts {
-	uint32_t max_rows; /* 0 = all */
-	bool json;
-	size_t columns; /* of the terminal, which names are cut to; 0 = never cut */
-	bool unicode;	/* in text, else ASCII */
-};
-
 /* Returns false, with nothing written, if the profile has no such facts. */
 bool gpu_report_write(struct buffer *b, const struct profile *p, enum gpu_report_table table,
-		      const struct gpu_report_opts *opts);
+		      const struct grid_report_opts *opts);
 
 /* Appends what was lost or failed: as text, one line each; and as a member of a JSON object. */
 void gpu_report_add_trust(struct buffer *b, const struct profile *p);

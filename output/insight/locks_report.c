@@ -14,8 +14,7 @@
 #include "core/profile/facts.h"
 #include "core/profile/profile.h"
 #include "output/report/grid.h"
-
-enum { VERSION = 1 };
+#include "output/report/grid_report.h"
 
 /* The margin that contains the true value 95 times in 100. */
 #define MARGIN 1.96
@@ -151,7 +150,7 @@ static void add_row(struct grid *g, const struct profile *p, const struct fact_l
 }
 
 bool locks_report_write(struct buffer *b, const struct profile *p,
-			const struct locks_report_opts *opts)
+			const struct grid_report_opts *opts)
 {
 	static const char *const spare[] = { "samples", "known_by", "longest_ns", NULL };
 	static const struct grid_column columns[] = {
@@ -173,22 +172,15 @@ bool locks_report_write(struct buffer *b, const struct profile *p,
 	size_t nr;
 
 	lines = lines_of(p, &nr);
-	grid_init(&g, columns, sizeof(columns) / sizeof(*columns));
+	grid_report_init(&g, columns, sizeof(columns) / sizeof(*columns), opts);
 	for (size_t i = 0; i < nr; i++) {
 		if (lines[i].nr > 1 && (!i || !same_lock(&lines[i - 1], &lines[i])) && !opts->json)
 			add_sum(&g, p, &lines[i]);
 		add_row(&g, p, lines[i].row);
 	}
-	if (nr && opts->json) {
-		buffer_printf(b,
-			      "{\n\"version\": %d,\n\"report\": \"locks\",\n\"rows\": ", VERSION);
-		grid_write_json(b, &g, opts->max_rows);
-		buffer_add_string(b, "\n}\n");
-	} else if (nr) {
-		g.spare = spare;
-		g.max_width = opts->columns;
-		grid_write_text(b, &g, opts->max_rows);
-	}
+	g.spare = spare;
+	if (nr)
+		grid_report_write_counted(b, &g, "locks", opts);
 	grid_fini(&g);
 	free(lines);
 	return nr;

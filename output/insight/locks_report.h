@@ -6,23 +6,16 @@
 #define SPROF_LOCKS_REPORT_H
 
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 struct buffer;
+struct grid_report_opts;
 struct profile;
-
-struct locks_report_opts {
-	uint32_t max_rows; /* 0 = all */
-	bool json;
-	size_t columns; /* as max_width of struct grid */
-};
 
 /*
  * The lock with the longest waits first, its threads below it. Returns false, with nothing written,
  * if the profile has no such facts.
  */
 bool locks_report_write(struct buffer *b, const struct profile *p,
-			const struct locks_report_opts *opts);
+			const struct grid_report_opts *opts);
 
 #endif

@@ -5,14 +5,14 @@
 
 #include "core/base/alloc.h"
 #include "core/base/buffer.h"
-#include "output/text/align.h"
 #include "output/python/python_imports.h"
+#include "output/report/grid.h"
 #include "output/text/number.h"
 #include "output/tree/summary.h"
 #include "output/text/text.h"
 
 struct writer {
-	struct buffer *b;
+	struct grid g;
 	const struct python_imports *im;
 	const struct profile *p;
 	const struct summary *summary;
@@ -59,24 +59,14 @@ static int compare_flat(const void *a, const void *b, void *context)
 	return strcmp(profile_str(w->p, x->file), profile_str(w->p, y->file));
 }
 
-/* The columns before the name, and the least of the name that is shown at any depth. */
-enum { NUMBERS = 7 + 3 * 10 + 2, SAMPLES = 9, NAME_MIN = 12, NAME_ENOUGH = 20 };
-
-/* In a narrow terminal, names are worth more than the number of samples. */
-static bool has_samples(const struct writer *w)
-{
-	return !w->opts->columns || w->opts->columns >= NUMBERS + SAMPLES + NAME_ENOUGH;
-}
-
 static void add_value(struct writer *w, uint64_t value)
 {
-	size_t start = w->b->size;
+	struct buffer *cell = grid_cell(&w->g);
 
 	if (value && w->im->counted)
-		number_add_time(w->b, value);
+		number_add_time(cell, value);
 	else if (value)
-		summary_add_value(w->b, w->summary, value);
-	align_right(w->b, start, 10);
+		summary_add_value(cell, w->summary, value);
 }
 
 static void add_module(struct buffer *b, const struct python_imports *im, const struct profile *p,
@@ -100,46 +90,29 @@ static void add_row(struct writer *w, uint32_t node, unsigned int depth)
 {
 	const struct python_import *n = &w->im->nodes[node];
 	struct buffer name = { 0 };
-	size_t start, left = SIZE_MAX;
 
 	w->nr_rows++;
 	if (w->opts->max_rows && w->nr_rows > w->opts->max_rows)
 		return;
-	start = w->b->size;
-	number_add_percent(w->b, n->total, w->im->counted ? w->im->whole : w->summary->total);
-	align_right(w->b, start, 7);
+	grid_share(&w->g, n->total, w->im->counted ? w->im->whole : w->summary->total);
 	add_value(w, n->total);
 	add_value(w, n->self);
-	if (!w->im->counted)
-		add_value(w, n->finding);
-	start = w->b->size;
-	if (has_samples(w)) {
-		buffer_add_u64(w->b, n->samples);
-		align_right(w->b, start, SAMPLES);
-	}
-	if (w->opts->columns) {
-		left = NUMBERS + (has_samples(w) ? SAMPLES : 0);
-		left = w->opts->columns > left + NAME_MIN ? w->opts->columns - left : NAME_MIN;
-		if (2 * depth > left - NAME_MIN)
-			depth = (unsigned int)(left - NAME_MIN) / 2;
-		left -= 2 * depth;
-	}
-	align_add_spaces(w->b, 2 + 2 * depth);
+	add_value(w, n->finding);
+	grid_count(&w->g, n->samples);
 	if (node)
 		add_module(&name, w->im, w->p, n);
 	else
 		buffer_add_string(&name, "(all imports)");
 	if (was_not_found(n))
 		buffer_add_string(&name, " (not found)");
-	align_add_cut(w->b, name.data, name.size, left, w->opts->unicode);
-	buffer_add_char(w->b, '\n');
+	grid_path(&w->g, buffer_cstring(&name), depth);
 	buffer_fini(&name);
 }
 
 /* Imports nest some dozens deep; a hostile recording may claim any depth. */
 static void add_nested(struct writer *w, uint32_t node, unsigned int depth)
 {
-	add_row(w, node, depth < 100 ? depth : 100);
+	add_row(w, node, depth);
 	if (depth > 1000)
 		return;
 	for (uint32_t i = w->first[node]; i < w->first[node + 1]; i++)
@@ -169,7 +142,16 @@ bool python_imports_write(struct buffer *b, const struct python_imports *im,
 			  const struct profile *p, const struct summary *summary,
 			  const struct python_imports_opts *opts)
 {
-	struct writer w = { .b = b, .im = im, .p = p, .summary = summary, .opts = opts };
+	const struct grid_column columns[] = {
+		{ NULL, "Total%", false },
+		{ NULL, "Total", false },
+		{ NULL, "Self", false },
+		{ NULL, "Finding", false },
+		{ "samples", im->counted ? "Imports" : "Samples", false },
+		{ NULL, "Module", true },
+	};
+	static const char *const spare[] = { "samples", NULL };
+	struct writer w = { .im = im, .p = p, .summary = summary, .opts = opts };
 
 	if (!im->nodes[0].samples)
 		return false;
@@ -182,11 +164,11 @@ bool python_imports_write(struct buffer *b, const struct python_imports *im,
 			      (unsigned long long)im->nodes[0].samples);
 	else
 		summary_add_trust(b, summary);
-	buffer_printf(b, "\n\n Total%%     Total      Self%s%s  Module\n",
-		      im->counted ? "" : "   Finding",
-		      !has_samples(&w) ? ""
-		      : im->counted    ? "  Imports"
-				       : "  Samples");
+	buffer_add_string(b, "\n\n");
+	grid_init(&w.g, columns, sizeof(columns) / sizeof(*columns));
+	w.g.spare = spare;
+	w.g.max_width = opts->columns;
+	w.g.unicode = opts->unicode;
 	sort_children(&w);
 	if (opts->flat) {
 		add_row(&w, 0, 0);
@@ -195,6 +177,8 @@ bool python_imports_write(struct buffer *b, const struct python_imports *im,
 	} else {
 		add_nested(&w, 0, 0);
 	}
+	grid_write_text(b, &w.g, 0);
+	grid_fini(&w.g);
 	if (opts->max_rows && w.nr_rows > opts->max_rows)
 		number_add_more(b, w.nr_rows - opts->max_rows, "module", "modules");
 	free(w.children);

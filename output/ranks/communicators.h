@@ -1,4 +1,4 @@
-/* The steps of ranks_align(): which lanes are one communicator, and who was last in it. */
+/* The steps of ranks_align(): which lanes are one communicator, and which was last in it. */
 #ifndef SPROF_COMMUNICATORS_H
 #define SPROF_COMMUNICATORS_H
 

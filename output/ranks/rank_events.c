@@ -1,4 +1,4 @@
-/* Sorts once, and finds by halving. */
+/* The events are sorted once, by process and time; each question is a binary search. */
 #include "output/ranks/rank_events.h"
 
 #include <stdlib.h>

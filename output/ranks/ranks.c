@@ -1,4 +1,4 @@
-/* Makes ranks, lanes and clocks of the facts of recordings. */
+/* Ranks, lanes and clocks come from the facts of recordings. */
 #include "output/ranks/ranks.h"
 
 #include <stdlib.h>

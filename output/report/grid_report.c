@@ -4,12 +4,15 @@
  */
 #include "output/report/grid_report.h"
 
+#include "core/base/buffer.h"
 #include "core/profile/column.h"
 #include "output/report/grid.h"
 #include "output/report/table.h"
 #include "output/report/table_json.h"
 #include "output/text/number.h"
 #include "output/tree/summary.h"
+
+enum { VERSION = 1 }; /* of tables of facts in JSON */
 
 void grid_report_init(struct grid *g, const struct grid_column *columns, size_t nr,
 		      const struct grid_report_opts *opts)
@@ -36,4 +39,16 @@ void grid_report_write(struct buffer *b, const struct grid *g, const struct summ
 	}
 	table_add_head(b, summary);
 	grid_write_text(b, g, opts->max_rows);
+}
+
+void grid_report_write_counted(struct buffer *b, const struct grid *g, const char *report,
+			       const struct grid_report_opts *opts)
+{
+	if (!opts->json) {
+		grid_write_text(b, g, opts->max_rows);
+		return;
+	}
+	buffer_printf(b, "{\n\"version\": %d,\n\"report\": \"%s\",\n\"rows\": ", VERSION, report);
+	grid_write_json(b, g, opts->max_rows);
+	buffer_add_string(b, "\n}\n");
 }

@@ -1,6 +1,6 @@
 /*
- * Reports whose rows are a grid of figures from samples: sets the grid up for the terminal, and
- * writes it as text or as JSON after the head that every report has.
+ * Reports whose rows are a grid of figures: sets the grid up for the terminal, and writes it as
+ * text or as JSON, figures from samples after the head that says how far they can be trusted.
  */
 #ifndef SPROF_GRID_REPORT_H
 #define SPROF_GRID_REPORT_H
@@ -31,5 +31,8 @@ void grid_report_events(struct grid *g, uint64_t events, const struct summary *s
 /* `report` is the name of the report in JSON. */
 void grid_report_write(struct buffer *b, const struct grid *g, const struct summary *summary,
 		       const char *report, const struct grid_report_opts *opts);
+/* The same for a table of facts, which no sample stands behind: without the head. */
+void grid_report_write_counted(struct buffer *b, const struct grid *g, const char *report,
+			       const struct grid_report_opts *opts);
 
 #endif

@@ -8,176 +8,88 @@
 
 #include "core/base/buffer.h"
 #include "core/profile/column.h"
-#include "output/text/align.h"
+#include "output/report/grid.h"
 #include "output/text/number.h"
 #include "output/text/source_text.h"
 #include "output/tree/summary.h"
 #include "output/text/text.h"
 
-enum {
-	GAP = 3 /* a gap of up to so many lines without samples is shown */,
-	NUMBER = 9,
-	SHARE = 7,
-	VALUE = 11,
-	SAMPLES = 10,
-	SOURCE_MIN = 24
-};
+enum { GAP = 3 }; /* a gap of up to so many lines without samples is shown */
 
 struct block {
 	struct buffer *b;
 	const struct summary *summary;
 	const struct lines_opts *opts;
-	bool ends[NR_LINES_ENDS];  /* which of these columns are shown, */
-	bool self, total, samples; /* and which of these */
+	bool ends[NR_LINES_ENDS]; /* which of these columns are shown */
+	struct grid g;		  /* of the function */
 	const struct lines_function *function;
 	const struct source_text *source; /* or NULL */
 };
 
-static const char *const end_names[NR_LINES_ENDS] = { "Python", "Native", "Kernel", "GPU" };
-
 static void add_share(struct block *k, uint64_t part, uint64_t whole)
 {
-	size_t start = k->b->size;
+	struct buffer *cell = grid_cell(&k->g);
 
 	if (part)
-		number_add_percent(k->b, part, whole);
-	align_right(k->b, start, SHARE);
+		number_add_percent(cell, part, whole);
 }
 
 static void add_value(struct block *k, uint64_t value)
 {
-	size_t start = k->b->size;
+	struct buffer *cell = grid_cell(&k->g);
 
 	if (value)
-		summary_add_value(k->b, k->summary, value);
-	align_right(k->b, start, VALUE);
-}
-
-static void add_text(struct block *k, const char *s)
-{
-	size_t start = k->b->size;
-
-	buffer_add_string(k->b, s);
-	align_right(k->b, start, NUMBER + 1);
-}
-
-/* Adds the source text of a line, cut to the columns that the terminal has left. */
-static void add_source(struct block *k, uint32_t line, size_t line_start)
-{
-	struct buffer text = { 0 };
-	size_t used, left = SIZE_MAX, n;
-
-	if (!k->source)
-		return;
-	source_text_add_line(&text, k->source, line, true);
-	used = text_columns(k->b->data + line_start, k->b->size - line_start) + 2;
-	if (k->opts->columns)
-		left = k->opts->columns > used ? k->opts->columns - used : 0;
-	n = text_head(text.data, text.size, left);
-	if (n) {
-		buffer_add_string(k->b, "  ");
-		buffer_add(k->b, text.data, n);
-	}
-	buffer_fini(&text);
-}
-
-static void end_line(struct block *k, size_t line_start)
-{
-	while (k->b->size > line_start && k->b->data[k->b->size - 1] == ' ')
-		k->b->size--;
-	buffer_add_char(k->b, '\n');
-}
-
-static void add_heading(struct block *k)
-{
-	size_t start = k->b->size;
-
-	if (k->opts->color)
-		buffer_add_string(k->b, "\033[1m");
-	if (k->opts->kernprof) {
-		buffer_add_string(k->b, "  Line #    Hits         Time    Per Hit  % Time");
-	} else {
-		buffer_printf(k->b, "   Line  Self%%  Total%%%s%s%s", k->self ? "       Self" : "",
-			      k->total ? "      Total" : "", k->samples ? "   Samples" : "");
-		for (int i = 0; i < NR_LINES_ENDS; i++)
-			if (k->ends[i])
-				buffer_printf(k->b, " %6s", end_names[i]);
-	}
-	if (k->source)
-		buffer_add_string(k->b, k->opts->kernprof ? "  Line Contents" : "  Source");
-	if (k->opts->color)
-		buffer_add_string(k->b, "\033[0m");
-	end_line(k, start);
+		summary_add_value(cell, k->summary, value);
 }
 
 /*
- * Adds a row as line_profiler prints it. line_profiler counts how often a line ran; sampling does
- * not, so there is a dash instead of an invented number. Times are totals of the line, in us.
+ * Adds the times of a row as line_profiler prints them. line_profiler counts how often a line ran;
+ * sampling does not, so there is a dash instead of an invented number. Times are totals of the
+ * line, in us.
  */
-static void add_kernprof_row(struct block *k, uint32_t line, const struct lines_sum *sum)
+static void add_kernprof_times(struct block *k, const struct lines_sum *sum)
 {
-	size_t start = k->b->size;
+	uint64_t whole = k->function->sum.total;
 
-	buffer_printf(k->b, "%8u", line);
-	if (sum) {
-		size_t at;
+	grid_none(&k->g);
+	buffer_printf(grid_cell(&k->g), "%.1f", (double)sum->total / 1000);
+	grid_none(&k->g);
+	buffer_printf(grid_cell(&k->g), "%.1f",
+		      whole ? 100 * (double)sum->total / (double)whole : 0);
+}
 
-		add_text(k, "-");
-		at = k->b->size;
-		buffer_printf(k->b, "%.1f", (double)sum->total / 1000);
-		align_right(k->b, at, 13);
-		add_text(k, "-");
-		at = k->b->size;
-		buffer_printf(k->b, "%.1f",
-			      k->function->sum.total
-				      ? 100 * (double)sum->total / (double)k->function->sum.total
-				      : 0);
-		align_right(k->b, at, 8);
-	} else {
-		buffer_printf(k->b, "%*s", 10 + 13 + 10 + 8, "");
-	}
-	add_source(k, line, start);
-	end_line(k, start);
+static void add_times(struct block *k, const struct lines_sum *sum)
+{
+	struct buffer *cell;
+
+	add_share(k, sum->self, k->summary->total);
+	add_share(k, sum->total, k->summary->total);
+	add_value(k, sum->self);
+	add_value(k, sum->total);
+	cell = grid_cell(&k->g);
+	if (sum->total_samples)
+		buffer_add_u64(cell, sum->total_samples);
+	for (int i = 0; i < NR_LINES_ENDS; i++)
+		add_share(k, k->ends[i] ? sum->ends[i] : 0, sum->total);
 }
 
 static void add_row(struct block *k, uint32_t line, const struct lines_sum *sum)
 {
-	static const struct lines_sum none;
-	bool bright = k->opts->color && sum && sum->self;
-	size_t start;
+	struct buffer *cell;
 
-	if (k->opts->kernprof) {
-		add_kernprof_row(k, line, sum);
-		return;
-	}
-	if (bright)
-		buffer_add_string(k->b, "\033[1m");
-	start = k->b->size;
 	if (line)
-		buffer_printf(k->b, "%7u", line);
+		grid_count(&k->g, line);
 	else
-		buffer_printf(k->b, "%7s", "?");
-	if (!sum)
-		sum = &none;
-	add_share(k, sum->self, k->summary->total);
-	add_share(k, sum->total, k->summary->total);
-	if (k->self)
-		add_value(k, sum->self);
-	if (k->total)
-		add_value(k, sum->total);
-	if (k->samples && sum->total_samples)
-		buffer_printf(k->b, "%10llu", (unsigned long long)sum->total_samples);
-	else if (k->samples)
-		buffer_printf(k->b, "%10s", "");
-	for (int i = 0; i < NR_LINES_ENDS; i++)
-		if (k->ends[i])
-			add_share(k, sum->ends[i], sum->total);
-	add_source(k, line, start);
-	end_line(k, start);
-	if (bright) {
-		k->b->size--;
-		buffer_add_string(k->b, "\033[0m\n");
-	}
+		grid_text(&k->g, "?");
+	if (sum && k->opts->kernprof)
+		add_kernprof_times(k, sum);
+	else if (sum)
+		add_times(k, sum);
+	cell = grid_last_cell(&k->g);
+	if (k->source)
+		source_text_add_line(cell, k->source, line, true);
+	if (sum && sum->self && !k->opts->kernprof)
+		grid_style_row(&k->g, "\033[1m");
 }
 
 static void add_rows(struct block *k)
@@ -192,11 +104,13 @@ static void add_rows(struct block *k)
 	for (uint32_t i = 0; i < f->nr_rows; i++) {
 		uint32_t line = f->rows[i].line;
 
-		if (next && line > next && (!k->source || line - next > GAP))
-			buffer_add_string(k->b, "    ...\n");
-		else
-			for (uint32_t l = next; next && l < line; l++)
-				add_row(k, l, NULL);
+		if (next && line > next && (!k->source || line - next > GAP)) {
+			grid_text(&k->g, "...");
+			grid_last_cell(&k->g);
+			next = 0;
+		}
+		for (uint32_t l = next; next && l < line; l++)
+			add_row(k, l, NULL);
 		add_row(k, line, &f->rows[i].sum);
 		next = line ? line + 1 : 0;
 	}
@@ -228,6 +142,37 @@ static void add_title(struct block *k)
 	buffer_add_char(b, '\n');
 }
 
+/* Times of less interest have keys: a narrow terminal has more use for source text. */
+static void add_table(struct block *k)
+{
+	static const struct grid_column kernprof[] = {
+		{ NULL, "Line #", false }, { NULL, "Hits", false },
+		{ NULL, "Time", false },   { NULL, "Per Hit", false },
+		{ NULL, "% Time", false }, { NULL, "Line Contents", true },
+	};
+	static const struct grid_column times[] = {
+		{ NULL, "Line", false },     { NULL, "Self%", false },
+		{ NULL, "Total%", false },   { "self", "Self", false },
+		{ "total", "Total", false }, { "samples", "Samples", false },
+		{ "ends", "Python", false }, { "ends", "Native", false },
+		{ "ends", "Kernel", false }, { "ends", "GPU", false },
+		{ NULL, "Source", true },
+	};
+	static const char *const spare[] = { "samples", "self", "ends", "total", NULL };
+
+	if (k->opts->kernprof)
+		grid_init(&k->g, kernprof, sizeof(kernprof) / sizeof(*kernprof));
+	else
+		grid_init(&k->g, times, sizeof(times) / sizeof(*times));
+	k->g.spare = spare;
+	k->g.max_width = k->opts->columns;
+	k->g.unicode = k->opts->unicode;
+	k->g.color = k->opts->color;
+	add_rows(k);
+	grid_write_text(k->b, &k->g, 0);
+	grid_fini(&k->g);
+}
+
 static void add_function(struct block *k, const struct lines_function *f)
 {
 	struct source_text *source = source_text_open(f->file);
@@ -240,8 +185,7 @@ static void add_function(struct block *k, const struct lines_function *f)
 		buffer_add_string(
 			k->b,
 			"  this file was changed after the recording: lines may have moved\n");
-	add_heading(k);
-	add_rows(k);
+	add_table(k);
 	source_text_free(source);
 }
 
@@ -290,30 +234,6 @@ static void add_head(struct block *k, const struct lines *l)
 		b, " of it in code whose source lines are not known (no debug information)\n");
 }
 
-/* In a narrow terminal, source text is worth more than columns that nearly repeat others. */
-static void spare_columns(struct block *k, int nr_ends)
-{
-	size_t ends = (size_t)nr_ends * SHARE, columns = k->opts->columns;
-	size_t need = NUMBER - 2 + 2 * SHARE + 2 * VALUE + SAMPLES + ends + 2 + SOURCE_MIN;
-
-	k->self = k->total = k->samples = true;
-	if (!columns)
-		return;
-	if (need > columns) {
-		k->samples = false;
-		need -= SAMPLES;
-	}
-	if (need > columns) {
-		k->self = false;
-		need -= VALUE;
-	}
-	if (need > columns) {
-		memset(k->ends, 0, sizeof(k->ends));
-		need -= ends;
-	}
-	k->total = need <= columns;
-}
-
 size_t lines_table_write(struct buffer *b, const struct lines *lines, const struct summary *summary,
 			 const struct lines_opts *opts)
 {
@@ -326,11 +246,8 @@ size_t lines_table_write(struct buffer *b, const struct lines *lines, const stru
 			k.ends[e] |= lines->functions[i].sum.ends[e] != 0;
 	for (int e = 0; e < NR_LINES_ENDS; e++)
 		nr_ends += k.ends[e];
-	if (nr_ends < 2) { /* the column would say 100% in every row */
+	if (nr_ends < 2) /* the column would say 100% in every row */
 		memset(k.ends, 0, sizeof(k.ends));
-		nr_ends = 0;
-	}
-	spare_columns(&k, nr_ends);
 	add_head(&k, lines);
 	for (size_t i = 0; i < lines->nr_functions; i++) {
 		const struct lines_function *f = &lines->functions[i];

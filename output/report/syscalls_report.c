@@ -8,8 +8,7 @@
 #include "core/profile/facts.h"
 #include "core/profile/profile.h"
 #include "output/report/grid.h"
-
-enum { VERSION = 1 };
+#include "output/report/grid_report.h"
 
 static int by_total(const void *a, const void *b)
 {
@@ -61,7 +60,7 @@ static void add_long_calls(struct buffer *b, const struct profile *p)
 }
 
 bool syscalls_report_write(struct buffer *b, const struct profile *p,
-			   const struct syscalls_report_opts *opts)
+			   const struct grid_report_opts *opts)
 {
 	static const struct grid_column columns[] = {
 		{ "total_ns", "Total", false }, { "calls", "Calls", false },
@@ -72,18 +71,12 @@ bool syscalls_report_write(struct buffer *b, const struct profile *p,
 	struct grid g;
 	bool any;
 
-	grid_init(&g, columns, sizeof(columns) / sizeof(*columns));
+	grid_report_init(&g, columns, sizeof(columns) / sizeof(*columns), opts);
 	any = fill(&g, p);
-	if (any && opts->json) {
-		buffer_printf(
-			b, "{\n\"version\": %d,\n\"report\": \"syscalls\",\n\"rows\": ", VERSION);
-		grid_write_json(b, &g, opts->max_rows);
-		buffer_add_string(b, "\n}\n");
-	} else if (any) {
-		g.max_width = opts->columns;
-		grid_write_text(b, &g, opts->max_rows);
+	if (any)
+		grid_report_write_counted(b, &g, "syscalls", opts);
+	if (any && !opts->json)
 		add_long_calls(b, p);
-	}
 	grid_fini(&g);
 	return any;
 }

@@ -10,15 +10,12 @@
 #include "core/base/alloc.h"
 #include "core/base/buffer.h"
 #include "core/profile/column.h"
-#include "output/text/align.h"
-#include "output/tree/label.h"
+#include "output/report/grid.h"
 #include "output/text/number.h"
 #include "output/tree/summary.h"
 #include "output/report/table.h"
 #include "output/text/text.h"
 #include "output/tree/tree.h"
-
-enum { NAME_MIN = 20, PERCENT = 6, VALUE = 9 };
 
 struct line {
 	uint32_t node;
@@ -27,7 +24,7 @@ struct line {
 };
 
 struct writer {
-	struct buffer *b;
+	struct grid g;
 	const struct tree *tree;
 	const struct summary *summary;
 	const struct table_opts *opts;
@@ -50,53 +47,18 @@ static int compare_totals(const void *a, const void *b, void *nodes)
 	return x < y ? -1 : x > y;
 }
 
-static void add_right(struct buffer *b, const struct buffer *cell, size_t width)
-{
-	size_t start = b->size;
-
-	buffer_add(b, cell->data, cell->size);
-	align_right(b, start, width);
-	buffer_add_string(b, "  ");
-}
-
-static void add_numbers(struct writer *w, const struct tree_node *n)
-{
-	struct buffer cell = { 0 };
-
-	number_add_percent(&cell, n->total, w->summary->total);
-	add_right(w->b, &cell, PERCENT);
-	cell.size = 0;
-	number_add_percent(&cell, n->self, w->summary->total);
-	add_right(w->b, &cell, PERCENT);
-	cell.size = 0;
-	summary_add_value(&cell, w->summary, n->total);
-	add_right(w->b, &cell, VALUE);
-	cell.size = 0;
-	summary_add_count(&cell, w->summary, tree_events_of(w->tree, n).total, w->opts->unicode);
-	add_right(w->b, &cell, VALUE);
-	buffer_fini(&cell);
-}
-
 static void add_line(struct writer *w, const struct line *line)
 {
 	const struct tree_node *n = &w->tree->nodes[line->node];
 	const struct tree_function *f = tree_function_of(w->tree, line->node);
-	size_t fixed = 2 * (PERCENT + VALUE) + 4 * 2, room = SIZE_MAX, indent = line->indent;
 
-	if (w->opts->columns) {
-		room = w->opts->columns > fixed + NAME_MIN ? w->opts->columns - fixed : NAME_MIN;
-		if (indent + 2 + NAME_MIN > room)
-			indent = room > 2 + NAME_MIN ? room - 2 - NAME_MIN : 0;
-		room -= indent + 2 < room ? indent + 2 : 0;
-	}
-	add_numbers(w, n);
-	for (size_t i = 0; i < indent; i++)
-		buffer_add_char(w->b, ' ');
-	buffer_add_string(w->b, line->branch ? "+ " : "  ");
-	if (w->opts->color && n->self)
-		buffer_add_string(w->b, "\033[1m");
-	label_add_short(w->b, f->name, strlen(f->name), f->kind, room, w->opts->unicode);
-	buffer_add_string(w->b, w->opts->color && n->self ? "\033[0m\n" : "\n");
+	number_add_percent(grid_cell(&w->g), n->total, w->summary->total);
+	number_add_percent(grid_cell(&w->g), n->self, w->summary->total);
+	summary_add_value(grid_cell(&w->g), w->summary, n->total);
+	summary_add_count(grid_cell(&w->g), w->summary, tree_events_of(w->tree, n).total,
+			  w->opts->unicode);
+	grid_name(&w->g, f->name, f->kind, line->indent + 2, line->branch ? "+ " : "  ");
+	grid_style(&w->g, n->self ? "\033[1m" : "");
 	w->nr_lines++;
 }
 
@@ -129,29 +91,35 @@ static void push_children(struct writer *w, const struct line *parent)
 		};
 }
 
-static void add_rest(struct writer *w)
+static void add_rest(struct buffer *b, const struct writer *w)
 {
 	if (w->nr_small) {
-		buffer_printf(w->b, "%u smaller one%s, together ", w->nr_small,
+		buffer_printf(b, "%u smaller one%s, together ", w->nr_small,
 			      w->nr_small == 1 ? "" : "s");
-		number_add_percent(w->b, w->small, w->summary->total);
-		buffer_printf(w->b, " (--min 0 shows %s)\n", w->nr_small == 1 ? "it" : "them");
+		number_add_percent(b, w->small, w->summary->total);
+		buffer_printf(b, " (--min 0 shows %s)\n", w->nr_small == 1 ? "it" : "them");
 	}
 	if (w->nr_stack)
-		buffer_add_string(w->b, "and more (-n 0 shows all)\n");
+		buffer_add_string(b, "and more (-n 0 shows all)\n");
 }
 
 void tree_table_write(struct buffer *b, const struct tree *tree, const struct summary *summary,
 		      const struct table_opts *opts, uint32_t min_parts)
 {
-	struct writer w = { .b = b, .tree = tree, .summary = summary, .opts = opts };
+	const struct grid_column columns[] = {
+		{ NULL, "Total%", false },
+		{ NULL, "Self%", false },
+		{ NULL, "Total", false },
+		{ NULL, summary->info->exact ? "" : "Samples", false },
+		{ NULL, opts->heading, true },
+	};
+	struct writer w = { .tree = tree, .summary = summary, .opts = opts };
 
+	grid_init(&w.g, columns, sizeof(columns) / sizeof(*columns));
+	w.g.max_width = opts->columns;
+	w.g.unicode = opts->unicode;
+	w.g.color = opts->color;
 	w.min = number_scale(summary->total, min_parts, 1000000);
-	table_add_head(b, summary);
-	buffer_printf(b, "%s%*s  %*s  %*s  %*s    %s%s\n", opts->color ? "\033[1m" : "", PERCENT,
-		      "Total%", PERCENT, "Self%", VALUE, "Total", VALUE,
-		      summary->info->exact ? "" : "Samples", opts->heading,
-		      opts->color ? "\033[0m" : "");
 	push_children(&w, &(struct line){ 0 });
 	while (w.nr_stack && (!opts->max_rows || w.nr_lines < opts->max_rows)) {
 		struct line line = w.stack[--w.nr_stack];
@@ -159,7 +127,10 @@ void tree_table_write(struct buffer *b, const struct tree *tree, const struct su
 		add_line(&w, &line);
 		push_children(&w, &line);
 	}
-	add_rest(&w);
+	table_add_head(b, summary);
+	grid_write_text(b, &w.g, 0);
+	add_rest(b, &w);
+	grid_fini(&w.g);
 	free(w.stack);
 	free(w.children);
 }

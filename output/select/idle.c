@@ -15,6 +15,7 @@
 #include "core/profile/profile.h"
 #include "output/select/idle_functions.h"
 #include "output/select/pattern.h"
+#include "output/select/reasons.h"
 #include "output/tree/functions.h"
 #include "output/tree/naming.h"
 
@@ -151,14 +152,6 @@ static bool is_idle(struct hints *h, const struct functions *stack)
 	return false;
 }
 
-static bool has_waits(const struct profile *p)
-{
-	for (size_t i = 0; i < p->nr_functions; i++)
-		if (p->functions[i].kind == FUNCTION_WAIT)
-			return true;
-	return false;
-}
-
 /* By stack: is it one of an idle wait? */
 static bool *find_idle_stacks(const struct profile *p, struct hints *h)
 {
@@ -211,7 +204,7 @@ void idle_fold(struct profile *p, const struct idle *idle)
 	struct hints h = { .names = &names, .idle = idle };
 	bool *found;
 
-	if ((idle && idle->is_shown) || !has_waits(p))
+	if ((idle && idle->is_shown) || !reasons_known(p))
 		return;
 	naming_init(&names, p);
 	h.of = xcalloc(names.nr, sizeof(*h.of));

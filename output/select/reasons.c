@@ -19,7 +19,7 @@ struct reasons {
 	uint32_t running, gil, gpu; /* frames */
 };
 
-static bool has_waits(const struct profile *p)
+bool reasons_known(const struct profile *p)
 {
 	for (size_t i = 0; i < p->nr_functions; i++)
 		if (p->functions[i].kind == FUNCTION_WAIT)
@@ -134,7 +134,7 @@ static void rewrite(struct profile *p, restack_fn *fn)
 
 void reasons_refine(struct profile *p)
 {
-	if (has_waits(p))
+	if (reasons_known(p))
 		rewrite(p, refine);
 }
 

@@ -5,7 +5,12 @@
 #ifndef SPROF_REASONS_H
 #define SPROF_REASONS_H
 
+#include <stdbool.h>
+
 struct profile;
+
+/* Does any stack say what a thread waited for? */
+bool reasons_known(const struct profile *p);
 
 /*
  * Waits for Python's GIL and for a GPU get reasons of their own: "GIL wait" and "GPU wait" instead

@@ -14,17 +14,6 @@ void align_add_spaces(struct buffer *b, size_t nr)
 	b->size += nr;
 }
 
-void align_right(struct buffer *b, size_t start, size_t width)
-{
-	size_t size = b->size - start, columns = text_columns(b->data + start, size);
-
-	if (columns >= width)
-		return;
-	align_add_spaces(b, width - columns);
-	memmove(b->data + start + width - columns, b->data + start, size);
-	memset(b->data + start, ' ', width - columns);
-}
-
 size_t align_add_cut(struct buffer *b, const char *s, size_t n, size_t width, bool unicode)
 {
 	size_t columns = text_columns(s, n), head, tail;

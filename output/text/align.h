@@ -12,11 +12,6 @@ struct buffer;
 
 void align_add_spaces(struct buffer *b, size_t nr);
 /*
- * Puts spaces before the text that was added since `start`, so that it takes at least `width`
- * columns.
- */
-void align_right(struct buffer *b, size_t start, size_t width);
-/*
  * Appends text; if it is too wide, only its beginning and its end, which tell names apart best.
  * Returns the columns used.
  */

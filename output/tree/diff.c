@@ -104,8 +104,14 @@ static bool has_self(const struct tree *tree, const struct tree_node *n)
 	return n->self || tree_events_of(tree, n).self;
 }
 
+static struct stack_words words_of(const struct merger *m)
+{
+	return stack_words(m->codes, NULL, (uint32_t)m->diff->tree->functions.nr);
+}
+
 static void write_line(struct merger *m, int side, uint32_t node, size_t at)
 {
+	const struct stack_words words = words_of(m);
 	const struct tree *tree = m->sides[side];
 	uint32_t depth = tree->nodes[node].depth, *codes = m->codes + at;
 
@@ -113,7 +119,7 @@ static void write_line(struct merger *m, int side, uint32_t node, size_t at)
 	for (uint32_t i = node; depth--; i = tree->nodes[i].parent)
 		codes[depth] = m->map[side][tree->nodes[i].function] |
 			       (tree->nodes[i].inlined ? CODE_INLINED : 0);
-	m->lines[m->nr_lines++] = stack_item(&(struct stack_words){ .words = m->codes }, at, node);
+	m->lines[m->nr_lines++] = stack_item(&words, at, node);
 }
 
 static int write_lines(struct merger *m)
@@ -197,9 +203,10 @@ static void add_line(struct merger *m, const struct stack_item *line, uint32_t n
 
 static void merge_nodes(struct merger *m)
 {
+	const struct stack_words words = words_of(m);
 	const uint32_t *last = NULL;
 
-	stack_sort(m->lines, m->nr_lines, &(struct stack_words){ .words = m->codes }, NULL);
+	stack_sort(m->lines, m->nr_lines, &words, NULL);
 	open_node(m, 0, 0);
 	for (size_t i = 0; i < m->nr_lines; i++) {
 		const uint32_t *codes = m->codes + m->lines[i].line;

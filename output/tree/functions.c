@@ -202,6 +202,7 @@ static void add_code(struct builder *b, uint32_t entry, bool inlined)
 
 	t->codes = xgrow(t->codes, &b->codes_capacity, b->nr_codes + 1, sizeof(*t->codes));
 	t->codes[b->nr_codes++] = entry | (inlined ? CODE_INLINED : 0);
+	t->with_inlined |= inlined;
 }
 
 static void name_frames(struct builder *b, const bool *used)

@@ -35,6 +35,7 @@ struct tree_functions {
 	uint32_t *comms; /* by string id: the code of the thread node of that name */
 	char **owned;	 /* names that the table allocated */
 	size_t nr_owned, owned_capacity;
+	bool with_inlined; /* some code has CODE_INLINED */
 };
 
 /*

@@ -13,7 +13,7 @@
 #include "core/profile/column.h"
 #include "output/tree/tree.h"
 
-enum { GUESS_MAX = 1 << 16 };
+enum { GUESS_MAX = 1 << 16, MARK_STACKS = 1024 };
 
 /* The samples of one stack under one thread name. */
 struct tree_group {
@@ -95,22 +95,41 @@ static int survey_samples(struct tree_lines *l, struct survey *v, uint32_t *head
 	return err;
 }
 
-/* Names the frames of the stacks in use. Those are mostly adjacent, and handled as one run. */
+/* Marks frames, PROFILE_NONE being used[0]. Returns how many of them were not marked yet. */
+static size_t mark_frames(const uint32_t *frames, size_t nr, bool *used)
+{
+	size_t nr_new = 0;
+
+	for (size_t i = 0; i < nr; i++) {
+		bool *mark = &used[(uint32_t)(frames[i] + 1)];
+
+		nr_new += !*mark;
+		*mark = true;
+	}
+	return nr_new;
+}
+
+/*
+ * Names the frames of the stacks in use. Those are mostly adjacent, and handled in runs. Stops
+ * looking once all frames are found to be in use, which is mostly soon.
+ */
 static void name_frames(struct tree_functions *functions, const struct profile *p,
 			const struct survey *v, bool without_modules)
 {
 	bool *used = xcalloc(p->nr_frames + 1, sizeof(*used));
+	size_t left = p->nr_frames;
 
-	for (size_t i = 0; i < p->nr_stacks; i++) {
-		size_t at = p->stacks[i].first_frame, end;
+	used[0] = true;
+	for (size_t i = 0; i < p->nr_stacks && left; i++) {
+		size_t first = i, start = p->stacks[i].first_frame;
 
 		if (!v->stack_used[i])
 			continue;
-		while (i + 1 < p->nr_stacks && v->stack_used[i + 1])
+		while (i + 1 < p->nr_stacks && v->stack_used[i + 1] && i - first < MARK_STACKS)
 			i++;
-		end = p->stacks[i].first_frame + (size_t)p->stacks[i].nr_frames;
-		for (; at < end; at++)
-			used[(uint32_t)(p->stack_frames[at] + 1)] = true; /* [0]: of PROFILE_NONE */
+		left -= mark_frames(p->stack_frames + start,
+				    p->stacks[i].first_frame - start + p->stacks[i].nr_frames,
+				    used);
 	}
 	tree_functions_init(functions, p, used + 1, v->comm_used, without_modules);
 	free(used);
@@ -262,8 +281,9 @@ int tree_lines_init(struct tree_lines *l, const struct profile *p, enum profile_
 		goto out;
 	name_frames(ret_functions, p, &v, without_modules);
 	find_codes(l);
+	l->words = stack_words(NULL, NULL, (uint32_t)ret_functions->nr);
 	if (stacks_are_lines(l, &v))
-		l->words = (struct stack_words){ p->stack_frames, l->code_of };
+		l->words = stack_words(p->stack_frames, l->code_of, (uint32_t)ret_functions->nr);
 	l->nr_numbers = grouped ? l->nr_groups : p->nr_samples;
 	l->numbers_are_weights = !grouped && !ret_numbers &&
 				 column_table[column].counted_by == column && weights_are_small(p);

@@ -1,5 +1,5 @@
 /*
- * A radix sort that starts with the first code and keeps the next two codes of each stack beside it
+ * A radix sort that starts with the first codes and keeps the next codes of each stack beside it
  * (Sinha, Zobel: Cache-conscious sorting of large sets of strings with dynamic tries, 2004). Stacks
  * can be millions of frames deep, so the ranges still to be sorted are a list on the heap rather
  * than a recursion.
@@ -24,6 +24,7 @@ struct sorter {
 	struct stack_item *items;
 	struct stack_item *copy; /* scratch space of distribute() */
 	uint32_t *counts;	 /* also */
+	uint32_t *shared;	 /* by place: see stack_sort() */
 	struct range *todo;
 	size_t nr_todo, capacity;
 };
@@ -34,12 +35,30 @@ static bool before(const struct sorter *s, const struct stack_item *a, const str
 {
 	uint64_t x = a->key, y = b->key;
 
-	while (x == y && (uint32_t)x) {
-		depth += 2;
+	while (x == y && !stack_key_is_last(&s->words, x)) {
+		depth += s->words.codes_per_key;
 		x = stack_key(&s->words, (size_t)a->line + depth);
 		y = stack_key(&s->words, (size_t)b->line + depth);
 	}
 	return x < y;
+}
+
+/*
+ * Notes how many codes the items at two neighbouring places share, by their keys of the codes at
+ * `depth`. Any items do of those that can still come to the two places: what finally meets there
+ * shares as much or more.
+ */
+static void note_shared(const struct sorter *s, size_t at, uint32_t depth)
+{
+	const struct stack_words *w = &s->words;
+	uint64_t differences = s->items[at - 1].key ^ s->items[at].key;
+	unsigned used = w->code_bits * w->codes_per_key;
+
+	if (differences)
+		depth += ((unsigned)__builtin_clzll(differences) - (64 - used)) / w->code_bits;
+	else if (!stack_key_is_last(w, s->items[at].key))
+		depth += w->codes_per_key;
+	s->shared[at] = depth;
 }
 
 static void insertion_sort(const struct sorter *s, const struct range *r)
@@ -52,6 +71,8 @@ static void insertion_sort(const struct sorter *s, const struct range *r)
 			s->items[at] = s->items[at - 1];
 		s->items[at] = item;
 	}
+	for (size_t i = r->start + 1; i < r->end; i++)
+		note_shared(s, i, r->depth);
 }
 
 static void push(struct sorter *s, size_t start, size_t end, uint32_t depth)
@@ -75,10 +96,12 @@ static void read_keys(struct sorter *s, size_t start, size_t end, uint32_t depth
 /* All items of the range have the same key: sort them by the codes after it. */
 static void go_deeper(struct sorter *s, size_t start, size_t end, uint32_t depth)
 {
-	if (end - start < 2 || !(uint32_t)s->items[start].key)
+	uint32_t next = depth + s->words.codes_per_key;
+
+	if (end - start < 2 || stack_key_is_last(&s->words, s->items[start].key))
 		return;
-	read_keys(s, start, end, depth + 2);
-	push(s, start, end, depth + 2);
+	read_keys(s, start, end, next);
+	push(s, start, end, next);
 }
 
 /* The logarithm of the number of buckets, of which there are about as many as items. */
@@ -126,6 +149,8 @@ static void distribute(struct sorter *s, const struct range *r)
 	for (uint64_t i = 0; i <= most; i++) {
 		size_t start = i ? s->counts[i - 1] : 0, end = s->counts[i];
 
+		if (start < end && end < n)
+			note_shared(s, r->start + end, r->depth);
 		if (shift)
 			push(s, r->start + start, r->start + end, r->depth);
 		else
@@ -138,6 +163,7 @@ void stack_sort(struct stack_item *items, size_t nr, const struct stack_words *w
 {
 	struct sorter s = { .items = items, .words = *words, .copy = room };
 
+	s.shared = xcalloc(nr, sizeof(*s.shared));
 	if (nr > INSERTION_MAX) {
 		s.copy = room ? room : xreallocarray(NULL, nr, sizeof(*s.copy));
 		s.counts = xcalloc((size_t)1 << bucket_bits(nr), sizeof(*s.counts));
@@ -151,8 +177,11 @@ void stack_sort(struct stack_item *items, size_t nr, const struct stack_words *w
 		else
 			distribute(&s, &r);
 	}
+	for (size_t i = 0; i < nr; i++)
+		items[i].key = s.shared[i];
 	if (s.copy != room)
 		free(s.copy);
+	free(s.shared);
 	free(s.counts);
 	free(s.todo);
 }

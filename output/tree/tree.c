@@ -26,6 +26,7 @@ struct builder {
 	struct tree *tree;
 	struct tree_lines lines;
 	bool with_events;   /* events differ from weights */
+	bool with_inlined;  /* some function is inlined somewhere */
 	uint32_t *nodes_of; /* by number of a line: its last node; NULL: not needed */
 	struct step *path;
 	size_t nodes_capacity, events_capacity, path_capacity;
@@ -92,13 +93,14 @@ static void add_share(struct builder *b, uint32_t number, uint32_t node)
 /*
  * Closes the nodes of the last line, which was `depth` deep, that this line does not share, and
  * opens its own. Returns its depth. A node counts as inlined only if it is inlined in all lines.
+ * The first `shared` codes are known to be equal but for that.
  */
-static uint32_t walk_line(struct builder *b, uint32_t line, uint32_t depth)
+static uint32_t walk_line(struct builder *b, uint32_t line, uint32_t depth, uint32_t shared)
 {
 	struct tree *tree = b->tree;
-	uint32_t shared, code;
+	uint32_t code;
 
-	for (shared = 0; shared < depth; shared++) {
+	for (shared = b->with_inlined ? 0 : shared; shared < depth; shared++) {
 		const struct step *step = &b->path[shared + 1];
 
 		code = stack_code(&b->lines.words, (size_t)line + shared);
@@ -130,10 +132,14 @@ static void build_nodes(struct builder *b)
 		 * Sorted lines are scattered in memory. (In a function, gcc 12 drops the prefetch.)
 		 */
 		if (i + AHEAD < l->nr) {
-			__builtin_prefetch(l->words.words + l->list[i + AHEAD].line);
-			__builtin_prefetch(l->words.words + l->list[i + AHEAD].line + 6);
+			const struct stack_item *next = &l->list[i + AHEAD];
+			const uint32_t *words = l->words.words + next->line;
+
+			words += b->with_inlined ? 0 : next->key;
+			__builtin_prefetch(words);
+			__builtin_prefetch(words + 16);
 		}
-		depth = walk_line(b, l->list[i].line, depth);
+		depth = walk_line(b, l->list[i].line, depth, (uint32_t)l->list[i].key);
 		add_share(b, l->list[i].number, b->path[depth].node);
 	}
 	for (; depth; depth--)
@@ -190,6 +196,7 @@ int tree_new(const struct profile *p, const struct tree_opts *opts, struct tree 
 			      tree->sample_nodes);
 	if (err)
 		goto out;
+	b.with_inlined = tree->functions.with_inlined;
 	b.with_events = tree->info->counted_by != tree->column;
 	if (tree->sample_nodes)
 		b.nodes_of = xcalloc(b.lines.nr_numbers, sizeof(*b.nodes_of));
@@ -236,17 +243,22 @@ struct tree_sum *tree_sums(const struct tree *tree)
 
 	for (uint32_t i = 0; i < tree->nr_nodes; i++) {
 		const struct tree_node *n = &tree->nodes[i];
-		const struct tree_events events = tree_events_of(tree, n);
 		struct tree_sum *sum = &sums[n->function];
+		bool recursive = i < end[n->function];
 
 		sum->nr_nodes++;
 		sum->self += n->self;
-		sum->self_samples += events.self;
-		if (i < end[n->function])
-			continue; /* a recursive call */
-		end[n->function] = n->end;
-		sum->total += n->total;
-		sum->total_samples += events.total;
+		sum->total += recursive ? 0 : n->total;
+		if (!recursive)
+			end[n->function] = n->end;
+		if (!tree->events)
+			continue;
+		sum->self_samples += tree->events[i].self;
+		sum->total_samples += recursive ? 0 : tree->events[i].total;
+	}
+	for (size_t i = 0; i < tree->functions.nr && !tree->events; i++) {
+		sums[i].self_samples = sums[i].self;
+		sums[i].total_samples = sums[i].total;
 	}
 	free(end);
 	return sums;

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/sysmacros.h>
 
+#include "sampler/target/perf_ring.h"
 #include "sampler/target/registers_x86_64.h"
 
 struct ids {
@@ -15,15 +16,6 @@ struct ids {
 	uint32_t cpu, reserved;
 };
 _Static_assert(sizeof(struct ids) == 24, "PERF_RECORD_IDS");
-
-struct mmap2_body {
-	uint32_t pid, tid;
-	uint64_t start, length, pgoff;
-	uint32_t major, minor;
-	uint64_t ino, ino_generation;
-	uint32_t prot, flags;
-};
-_Static_assert(sizeof(struct mmap2_body) == 64, "PERF_RECORD_MMAP2");
 
 /* What is left of a record. */
 struct rest {
@@ -52,7 +44,7 @@ static bool skip(struct rest *r, uint64_t size)
 
 static bool parse_mmap2(struct rest body, struct perf_record *out)
 {
-	struct mmap2_body m;
+	struct perf_mmap2 m;
 
 	if (!take(&body, &m, sizeof(m)) || !memchr(body.at, '\0', body.size))
 		return false;

@@ -145,18 +145,13 @@ uint32_t sample_sink_wait_frame(struct sample_sink *out, const char *name)
 	return out->sink->frame(out->sink, out->wait_module, sink_string(out, name));
 }
 
-static bool is_python(uint64_t frame)
-{
-	return (frame & (FRAME_EXACT | FRAME_PYTHON)) == FRAME_PYTHON;
-}
-
 /* The sink frame of a walker's word (core/portable/frames.h); PROFILE_NONE: in no mapping. */
 static uint32_t user_frame(struct sample_sink *out, const struct process *p, uint64_t frame)
 {
 	uint64_t pc = frame & ~FRAME_EXACT, address = frame & FRAME_EXACT ? pc : pc - 1;
 	const struct mapping *m;
 
-	if (is_python(frame))
+	if (FRAME_IS_PYTHON(frame))
 		return out->python_codes ? python_codes_frame(out->python_codes, out->sink, frame)
 					 : PROFILE_NONE;
 	m = p ? process_find(p, address) : NULL;
@@ -175,7 +170,7 @@ static enum marker marker_of(const struct process *p, const struct walked *w)
 	uint64_t last = w->nr_user && !w->gap ? w->user[w->nr_user - 1] : 0;
 	const struct mapping *m;
 
-	if (w->marker != MARKER_NO_RULE || !p || !last || is_python(last))
+	if (w->marker != MARKER_NO_RULE || !p || !last || FRAME_IS_PYTHON(last))
 		return (enum marker)w->marker;
 	m = process_find(p, last & FRAME_EXACT ? last & ~FRAME_EXACT : last - 1);
 	return m && m->code->parser_failed ? MARKER_PARSER_FAILED : MARKER_NO_RULE;
@@ -207,7 +202,8 @@ static void add_user_frame(struct writer *s, uint64_t word)
 		/* The marker already says that the walk ended at an unknown address. */
 		if (s->nr == 1 && s->w->marker == MARKER_UNKNOWN)
 			return;
-		frame = marker_frame(s->out, is_python(word) ? MARKER_PYTHON : MARKER_UNKNOWN);
+		frame = marker_frame(s->out,
+				     FRAME_IS_PYTHON(word) ? MARKER_PYTHON : MARKER_UNKNOWN);
 	}
 	if (s->nr == 1 && s->w->marker == MARKER_OVER_LIMIT && frame == s->frames[0])
 		return; /* the same here */

@@ -10,6 +10,16 @@
 
 struct perf_event_mmap_page;
 
+/* What stands in front of the path in a PERF_RECORD_MMAP2. */
+struct perf_mmap2 {
+	uint32_t pid, tid;
+	uint64_t start, length, pgoff;
+	uint32_t major, minor;
+	uint64_t ino, ino_generation;
+	uint32_t prot, flags;
+};
+_Static_assert(sizeof(struct perf_mmap2) == 64, "PERF_RECORD_MMAP2");
+
 struct perf_ring {
 	struct perf_event_mmap_page *page;
 	const uint8_t *data;

@@ -40,14 +40,6 @@ struct sample_id {
 	uint64_t time;
 };
 
-struct mmap2_body {
-	uint32_t pid, tid;
-	uint64_t start, length, pgoff;
-	uint32_t major, minor;
-	uint64_t ino, ino_generation;
-	uint32_t prot, flags;
-};
-
 static int open_ring(struct ring *r, int cpu)
 {
 	struct perf_event_attr attr = {
@@ -128,7 +120,7 @@ int sideband_add_to_epoll(struct sideband *s, int epoll_fd)
 
 static bool parse_mmap2(const uint8_t *body, size_t size, struct sideband_record *out)
 {
-	struct mmap2_body m;
+	struct perf_mmap2 m;
 
 	/* A path of at least its NUL lies between the fixed part and the sample id. */
 	if (size < sizeof(m) + 1)

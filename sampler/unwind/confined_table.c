@@ -79,14 +79,6 @@ static void build(int socket)
 
 /* ---- in the recorder */
 
-static uint64_t memory_max(void)
-{
-	uint64_t memory =
-		(uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE) / MEMORY_PART;
-
-	return memory > MEMORY_MIN ? memory : MEMORY_MIN;
-}
-
 /* Opens what the child wants, and hands it over. */
 static int serve_file(int socket, const struct table_order *order, struct table_word *word)
 {
@@ -138,7 +130,8 @@ static int ask(int socket, const struct table_order *order, const int fds[2])
 int confined_table_build(const struct sandbox *sandbox, const struct table_order *order,
 			 struct rule_set *rules, struct unwind_table **ret_table, int *ret_answer)
 {
-	const struct sandbox_limits limits = { memory_max(), TABLE_FILE_MAX, CPU_S };
+	const struct sandbox_limits limits = { sandbox_memory(MEMORY_PART, MEMORY_MIN),
+					       TABLE_FILE_MAX, CPU_S };
 	int fds[2], socket, err;
 
 	socket = sandbox_start(sandbox, build, &limits);

@@ -61,16 +61,6 @@ void rule_pool_free(struct rule_pool *pool)
 	free(pool);
 }
 
-uint32_t rule_pool_nr(struct rule_pool *pool)
-{
-	uint32_t nr;
-
-	pthread_mutex_lock(&pool->lock);
-	nr = WALK_FIRST_RULE + HASH_COUNT(pool->by_key);
-	pthread_mutex_unlock(&pool->lock);
-	return nr;
-}
-
 static uint64_t rule_key(struct walk_rule rule)
 {
 	uint64_t key;

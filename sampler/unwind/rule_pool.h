@@ -46,7 +46,5 @@ enum rule_refusal rule_pool_adopt(struct rule_pool *pool, uint32_t user, struct 
 				  struct unwind_table *table, struct rule_claim *ret_claim);
 /* No walker reads rows of the table any more. Frees the claim's memory and leaves it empty. */
 void rule_pool_release(struct rule_pool *pool, struct rule_claim *claim);
-/* How many rules there are, the fixed ones included. */
-uint32_t rule_pool_nr(struct rule_pool *pool);
 
 #endif

@@ -29,7 +29,6 @@ struct snapshot_unwinder {
 	void *context;
 	struct libunwind_modules *modules;
 	struct libunwind_walk *libunwind;
-	uint64_t limit_ns;
 	struct guess_budget budget;
 	/* of the current sample */
 	const struct snapshot_sample *sample;
@@ -47,7 +46,6 @@ struct snapshot_unwinder *snapshot_unwinder_new(const struct snapshot_ops *ops, 
 
 	u->ops = *ops;
 	u->context = context;
-	u->limit_ns = LIMIT_NS;
 	u->modules = libunwind_modules_new(&u->ops, context);
 	u->libunwind = libunwind_walk_new(u->modules);
 	return u;
@@ -66,11 +64,6 @@ void snapshot_unwinder_forget(struct snapshot_unwinder *u, uint64_t module)
 {
 	if (u)
 		libunwind_modules_forget(u->modules, module);
-}
-
-void snapshot_unwinder_limit(struct snapshot_unwinder *u, uint64_t ns)
-{
-	u->limit_ns = ns;
 }
 
 uint64_t snapshot_unwinder_refused(const struct snapshot_unwinder *u)
@@ -210,7 +203,7 @@ struct snapshot_result snapshot_unwind(struct snapshot_unwinder *u,
 	u->place = (struct snapshot_place){ 0 };
 	u->mapped = false;
 	if (u->libunwind)
-		libunwind_walk_until(u->libunwind, monotonic_ns() + u->limit_ns);
+		libunwind_walk_until(u->libunwind, monotonic_ns() + LIMIT_NS);
 	for (int turn = 0; turn < MAX_TURNS; turn++) {
 		status = user_walk(&walk_ops, u, &regs, u->frames, u->sps, MAX_DEPTH, &nr);
 		if (status != WALK_NEED_DWARF || !take_turn(u, &regs, &nr, &status) ||

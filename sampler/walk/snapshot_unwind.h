@@ -74,8 +74,6 @@ struct snapshot_unwinder *snapshot_unwinder_new(const struct snapshot_ops *ops, 
 void snapshot_unwinder_free(struct snapshot_unwinder *unwinder); /* NULL is fine */
 /* The number of the module is going to belong to another file. NULL is fine. */
 void snapshot_unwinder_forget(struct snapshot_unwinder *unwinder, uint64_t module);
-/* How long libunwind may take for a stack; 100 ms if this is not called. */
-void snapshot_unwinder_limit(struct snapshot_unwinder *unwinder, uint64_t ns);
 
 /* Stacks whose callers were not guessed, because their process had used up its budget. */
 uint64_t snapshot_unwinder_refused(const struct snapshot_unwinder *unwinder); /* NULL is fine */

@@ -26,7 +26,7 @@ import subprocess
 import sys
 import time
 
-VERSION = 4 # GPU_REGION_VERSION
+VERSION = 5 # GPU_REGION_VERSION
 COUNTERS = """kernels memcpys memsets syncs overheads graphs memory pool other untimed cupti_dropped ring_dropped
 no_buffer discarded bad_record launches stack_walked stack_cached stack_short stack_full string_full no_launch
 fold_full range_full range_unbalanced range_deep threads lanes_shared buffers callback_ns nvtx_calls nvtx_adopted
@@ -47,7 +47,7 @@ class Region:
         assert self.u64(0) == 0x0055504746525053 and self.u32(8) == VERSION and self.u64(16) == self.size
         self.areas = {}
         for i, name in enumerate(AREAS):
-            self.areas[name] = struct.unpack_from("<QQQI", self.map, 152 + 32 * i)
+            self.areas[name] = struct.unpack_from("<QQQI", self.map, 144 + 32 * i)
         self.records = []
         self.dropped = 0
 
@@ -59,7 +59,7 @@ class Region:
 
     def entries(self, name):
         offset, _, _, size = self.areas[name]
-        used = self.u64(152 + 32 * AREAS.index(name) + 16)
+        used = self.u64(144 + 32 * AREAS.index(name) + 16)
         return ((i, offset + i * size) for i in range(used))
 
     def string(self, id):
@@ -132,13 +132,13 @@ class Names:
 
 def print_all(region, names, with_records):
     print("state", STATES[region.u32(44)])
-    print("cupti", region.u32(128), os.path.basename(region.string(region.u32(136))))
+    print("cupti", region.u32(128), os.path.basename(region.string(region.u32(132))))
     for i, name in enumerate(COUNTERS):
-        value = region.u64(376 + 8 * i)
+        value = region.u64(368 + 8 * i)
         if value:
             print("counter", name, value)
-    for i in range(min(region.u32(140), 32)):
-        at = 3960 + 256 * i
+    for i in range(min(region.u32(136), 32)):
+        at = 880 + 256 * i
         code, error = struct.unpack_from("<II", region.map, at)
         text = region.map[at + 24 : at + 256].split(b"\0")[0].decode()
         print("failure", code, error, region.u64(at + 16), text)
@@ -249,10 +249,10 @@ def cycles(region, connection, child, options):
             connection = connect(child)
             region = receive(connection)
         configure(region, options)
-        enough, begin = region.u64(376) + int(options["calls"]), time.monotonic()
+        enough, begin = region.u64(368) + int(options["calls"]), time.monotonic()
         struct.pack_into("<I", region.map, 40, 1)
         connection.send(b"!")
-        while region.u64(376) < enough:
+        while region.u64(368) < enough:
             region.drain()
             if child.poll() is not None or time.monotonic() - begin > 30:
                 sys.exit("recorder.py: cycle %d: too few calls, state %s" % (cycle, STATES[region.u32(44)]))
@@ -300,9 +300,9 @@ def once(region, connection, child, options):
             connection.close()
         took = wait_state(region, ["detached"], 5)
         print("stopped_ms %d" % (took * 1000))
-        count = region.u64(376)
+        count = region.u64(368)
         child.wait()
-        print("after_stop", region.u64(376) - count)
+        print("after_stop", region.u64(368) - count)
 
 
 def run():

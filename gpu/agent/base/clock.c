@@ -10,7 +10,6 @@
 #include <stdbool.h>
 #include <time.h>
 
-#include "gpu/agent/base/state.h"
 #if defined(__x86_64__)
 #include "gpu/agent/base/tsc_x86_64.h"
 #else
@@ -31,6 +30,11 @@ static inline uint64_t tsc_read(void)
 #define MAX_ERROR_NS 1000000	/* beyond it the line jumps: the machine slept */
 #define ONE_TO_ONE (1ull << 32) /* ns per tick, 32 bits of fraction */
 
+/* Both clocks at one moment. gap_ns passed between the two reads of CLOCK_MONOTONIC around it. */
+struct reading {
+	uint64_t monotonic_ns, tsc, gap_ns;
+};
+
 /* The start of a piece of the line, and its slope; all atomic. */
 struct knot {
 	uint64_t ticks, ns, factor;
@@ -39,7 +43,7 @@ struct knot {
 static struct knot knots[NR_KNOTS] = { { 0, 0, ONE_TO_ONE } };
 static uint32_t nr_knots = 1; /* ever made; atomic */
 static uint32_t begun_at;     /* the knot that clock_calibrate_first() made; atomic */
-static struct gpu_clock first;
+static struct reading first;
 static int use_tsc; /* atomic; set once */
 
 static uint64_t read_clock(clockid_t id)
@@ -123,15 +127,14 @@ uint64_t clock_ns_to_ticks(uint64_t duration_ns)
 	return (uint64_t)(((unsigned __int128)duration_ns << 32) / last_knot().factor);
 }
 
-/* Reads all clocks 16 times and keeps the reading that took least time. */
-static void take(struct gpu_clock *ret)
+/* Reads the clocks 16 times and keeps the reading that took least time. */
+static void take(struct reading *ret)
 {
 	ret->gap_ns = UINT64_MAX;
 	for (int i = 0; i < 16; i++) {
-		struct gpu_clock c = { .monotonic_ns = read_clock(CLOCK_MONOTONIC) };
+		struct reading c = { .monotonic_ns = read_clock(CLOCK_MONOTONIC) };
 
 		c.tsc = clock_ticks();
-		c.realtime_ns = read_clock(CLOCK_REALTIME);
 		c.gap_ns = read_clock(CLOCK_MONOTONIC) - c.monotonic_ns;
 		c.monotonic_ns += c.gap_ns / 2;
 		if (c.gap_ns < ret->gap_ns)
@@ -139,29 +142,15 @@ static void take(struct gpu_clock *ret)
 	}
 }
 
-static void publish(const struct gpu_clock *c)
-{
-	struct gpu_region *r = agent.region;
-	uint32_t n;
-
-	if (!r)
-		return;
-	n = r->nr_clocks;
-	/* the first clock stays */
-	r->clocks[n < GPU_MAX_CLOCKS ? n : 1 + n % (GPU_MAX_CLOCKS - 1)] = *c;
-	__atomic_store_n(&r->nr_clocks, n + 1, __ATOMIC_RELEASE);
-}
-
 /* Adds a knot that continues the line (`smooth`), or one that starts it anew at the right time. */
 static void calibrate(bool smooth)
 {
-	struct gpu_clock now;
+	struct reading now;
 	uint64_t steep, right_ns;
 	int64_t behind_ns;
 	struct knot next;
 
 	take(&now);
-	publish(&now);
 	if (!use_tsc || now.tsc <= first.tsc || now.monotonic_ns <= first.monotonic_ns)
 		return;
 	steep = (uint64_t)(((unsigned __int128)(now.monotonic_ns - first.monotonic_ns) << 32) /

@@ -44,11 +44,10 @@
 #include "core/portable/frames.h"
 
 #define GPU_REGION_MAGIC 0x0055504746525053ull /* "SPRFGPU\0" */
-#define GPU_REGION_VERSION 4u
+#define GPU_REGION_VERSION 5u
 
 #define GPU_MAX_DEVICES 64u
 #define GPU_MAX_FAILURES 32u
-#define GPU_MAX_CLOCKS 64u
 #define GPU_MAX_CBIDS 1024u /* per domain; higher ones are counted in entry 0 */
 #define GPU_MAX_COUNTERS 64u
 #define GPU_MAX_RECORD 256u	  /* bytes */
@@ -233,17 +232,6 @@ struct gpu_failure {
 };
 _Static_assert(sizeof(struct gpu_failure) == 256, "shared");
 
-/* All clocks at one moment. gap_ns passed between the two reads of CLOCK_MONOTONIC around them. */
-struct gpu_clock {
-	uint64_t monotonic_ns;
-	uint64_t realtime_ns;
-	uint64_t tsc;
-	uint64_t cupti_ns; /* cuptiGetTimestamp at that moment, 0 = not read */
-	uint64_t gap_ns;
-	uint64_t reserved;
-};
-_Static_assert(sizeof(struct gpu_clock) == 48, "shared");
-
 struct gpu_area {
 	uint64_t offset;     /* from the start of the region */
 	uint64_t size;	     /* bytes */
@@ -277,15 +265,12 @@ struct gpu_region {
 	uint64_t active_ns;  /* when collection started first, 0 = not yet */
 	uint64_t stopped_ns; /* when it ended last, 0 = still on */
 	struct gpu_config config;
-	uint32_t cupti_version;	 /* cuptiGetVersion, 0 = not loaded */
-	uint32_t driver_version; /* cuDriverGetVersion, 0 = unknown */
-	uint32_t cupti_path;	 /* string */
+	uint32_t cupti_version; /* cuptiGetVersion, 0 = not loaded */
+	uint32_t cupti_path;	/* string */
 	uint32_t nr_failures;
-	uint32_t nr_clocks; /* ever taken; the first stays in clocks[0] */
 	uint32_t nr_lanes;
 	struct gpu_area strings, stacks, ranges, folds, apis, devices, lanes;
 	uint64_t counters[GPU_MAX_COUNTERS];
-	struct gpu_clock clocks[GPU_MAX_CLOCKS];
 	struct gpu_failure failures[GPU_MAX_FAILURES];
 	char capture_name[256]; /* NAME or NAME@DOMAIN; written by the recorder with config */
 	uint32_t nr_windows;	/* ever opened; i is windows[gpu_window_place(i)] */
@@ -293,7 +278,7 @@ struct gpu_region {
 	struct gpu_window windows[GPU_MAX_WINDOWS];
 };
 _Static_assert(sizeof(struct gpu_region) ==
-		       8 * 8 + 64 + 24 + 7 * 32 + 512 + 48 * 64 + 256 * 32 + 256 + 8 + 16 * 64,
+		       8 * 8 + 64 + 16 + 7 * 32 + 512 + 256 * 32 + 256 + 8 + 16 * 64,
 	       "shared, without holes");
 
 struct gpu_string {

@@ -1,6 +1,6 @@
 /*
  * Owns the one struct agent. region_map.c fills in the region, collect.c turns collecting on and
- * off; everybody else only reads.
+ * off; all other files only read it.
  */
 #include "gpu/agent/base/state.h"
 

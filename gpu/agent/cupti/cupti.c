@@ -211,7 +211,6 @@ int cupti_load(void)
 			     "SPROF_CUPTI=/path/to/libcupti.so)");
 		return -ENOENT;
 	}
-	agent.region->driver_version = driver_version();
 	if (nr > 1)
 		report_words(
 			GPU_FAIL_SECOND_CUPTI, 0,

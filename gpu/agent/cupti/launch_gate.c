@@ -1,7 +1,7 @@
 /*
- * A thread marks its slot and then looks at the gate; who closes it waits a while and then looks at
- * the slots. The wait stands for the fence that would cost each launch some ns: a store is visible
- * to all CPUs long before.
+ * A thread marks its slot and then looks at the gate; the thread that closes the gate waits a while
+ * and then looks at the slots. The wait stands for the fence that would cost each launch some ns: a
+ * store is visible to all CPUs long before.
  */
 #include "gpu/agent/cupti/launch_gate.h"
 

@@ -18,7 +18,7 @@ const FLAG_TIMELINE = 64;
 const KIND_KERNEL = 1, KIND_MARKER = 3, KIND_THREAD = 4, KIND_GPU = 6, KIND_RANGE = 7;
 const KINDS = ["native", "kernel", "jit", "marker", "thread",
 	"python", "gpu", "range", "unknown"];
-const FINEST_WHOLE = 2 ** 40;
+const FINEST_WHOLE = 2 ** 40, RECENT = 3;
 
 let functions = [], modules = [], files = [];
 /* {name, title, measure, events, exact} of the column; measure formats a value, null = plain */
@@ -98,33 +98,59 @@ function decodeFunctions(from) {
 	});
 }
 
-/*
- * Reads the function of each node: byte by byte, as the difference from that of the sibling before.
- */
-function decodeCalls(from, {nr, depth, fn}) {
-	const last = [];
-	for (let largest = functions.length, unit = 1; largest >= 1; largest /= 256, unit *= 256) {
+/* Reads numbers that are stored byte by byte, the lowest bytes of all of them first. */
+function decodeBytes(from, nr, largest) {
+	const values = new Uint32Array(nr);
+	for (let unit = 1; largest >= 1; largest /= 256, unit *= 256) {
 		const bytes = from.take(nr);
 		for (let i = 0; i < nr; i++)
-			fn[i] += bytes[i] * unit;
+			values[i] += bytes[i] * unit;
 	}
-	for (let i = 0; i < nr; i++) {
-		const d = depth[i];
-		if (i && d <= depth[i - 1])
-			fn[i] += last[d];
-		last[d] = fn[i];
+	return values;
+}
+
+/*
+ * Reads depths, functions and inlining. A function is mostly told by its place among those that its
+ * parent's function called last, which are in `recent`, three for each function. Written out,
+ * because there may be millions of nodes.
+ */
+function decodeSteps(from, {nr, depth, inlined, fn}) {
+	const size = from.varint(), nrCalls = from.varint(), bytes = from.take(size);
+	const calls = decodeBytes(from, nrCalls, functions.length);
+	const recent = new Uint32Array(functions.length * RECENT), last = new Uint32Array(nr + 1);
+	let at = 0, call = 0, deep = 0;
+	for (let i = 1; i < nr; i++) {
+		let step = bytes[at++];
+		if (step > 127) { /* a varint */
+			step &= 127;
+			for (let shift = 7; ; shift += 7) {
+				const byte = bytes[at++];
+				step |= (byte & 127) << shift;
+				if (byte < 128)
+					break;
+			}
+		}
+		const place = step & 3, up = step >>> 3;
+		deep += 1 - up;
+		const slot = last[deep - 1] * RECENT, first = recent[slot], second = recent[slot + 1];
+		const f = place === 0 ? first : place === 1 ? second : place === 2 ? recent[slot + 2] :
+			calls[call++] + (up ? last[deep] : 0);
+		if (place) {
+			recent[slot] = f;
+			recent[slot + 1] = first;
+			if (place > 1)
+				recent[slot + 2] = second;
+		}
+		last[deep] = fn[i] = f;
+		depth[i] = deep;
+		inlined[i] = step >>> 2 & 1;
 	}
 }
 
 function decodeTree(from, flags) {
 	const nr = from.varint();
 	const tree = {nr, depth: new Uint32Array(nr), inlined: new Uint8Array(nr), fn: new Uint32Array(nr)};
-	for (let i = 1; i < nr; i++) {
-		const code = from.varint();
-		tree.depth[i] = tree.depth[i - 1] + 1 - (code >>> 1);
-		tree.inlined[i] = code & 1;
-	}
-	decodeCalls(from, tree);
+	decodeSteps(from, tree);
 	tree.self = from.column(nr);
 	tree.samples = flags & FLAG_SAMPLES ? from.column(nr) : tree.self;
 	if (isDiff) {

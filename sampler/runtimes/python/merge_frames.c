@@ -23,14 +23,9 @@ static void add(struct merge *m, uint64_t frame)
 		m->merged[m->nr++] = frame;
 }
 
-static bool is_frame(uint64_t word)
-{
-	return (word & (FRAME_EXACT | FRAME_PYTHON)) == FRAME_PYTHON;
-}
-
 static void add_run(struct merge *m)
 {
-	for (m->at++; m->at < m->runs->nr && is_frame(m->runs->words[m->at]); m->at++)
+	for (m->at++; m->at < m->runs->nr && FRAME_IS_PYTHON(m->runs->words[m->at]); m->at++)
 		add(m, m->runs->words[m->at]);
 }
 

@@ -40,15 +40,10 @@ void timer_python_add_code(struct timer_process *p, struct code_reader *reader,
 		memset(shared->codes, 0, sizeof(shared->codes));
 }
 
-static bool is_python(uint64_t word)
-{
-	return (word & (FRAME_EXACT | FRAME_PYTHON)) == FRAME_PYTHON;
-}
-
 bool timer_python_knows(const struct timer_process *p, const uint64_t *words, size_t nr)
 {
 	for (size_t i = 0; i < nr; i++)
-		if (is_python(words[i]) &&
+		if (FRAME_IS_PYTHON(words[i]) &&
 		    (!p->python.codes || !python_codes_know(p->python.codes, words[i])))
 			return false;
 	return true;

@@ -44,7 +44,7 @@ counts_of_planted() {
 
 # Records the program in the root and the one outside, with probes where their debug files say.
 record_planted() {
-	start chroot --userspec=nobody "$root" /program
+	start chroot --userspec=65534:65534 "$root" /program
 	start "$BATS_TEST_TMPDIR/program"
 	run "$SPROF" record -a -o "$data" -d 1s --calls 'program:planted_*'
 	echo "$output"
@@ -68,7 +68,7 @@ record_planted() {
 @test "a debug file of the owner of the program places probes from another root, too" {
 	build_root nobody
 	chown nobody "$root/program"
-	start chroot --userspec=nobody "$root" /program
+	start chroot --userspec=65534:65534 "$root" /program
 	"$SPROF" record -a -o "$data" -d 1s --calls 'program:planted_*'
 	"$SPROF" report --calls "$data"
 	[ "$(counts_of_planted)" -gt 10 ]
@@ -76,7 +76,7 @@ record_planted() {
 
 @test "a planted debug file names no function in reports of another user's samples" {
 	build_root nobody
-	start chroot --userspec=nobody "$root" /program
+	start chroot --userspec=65534:65534 "$root" /program
 	"$SPROF" record -a -F 999 -o "$data" -d 1s
 	! "$SPROF" fold "$data" | grep planted_name
 }

@@ -39,5 +39,5 @@ step(600)'
 			! LC_ALL=C.UTF-8 grep -Ev '^  [^ ]*/[^ ]*$' out | LC_ALL=C.UTF-8 grep -E ".{$((width + 1))}" || { echo "$width: $command"; return 1; }
 		done
 	done
-	TERM=dumb script -qec "stty cols 80; $SPROF lines -n 5 -i data" /dev/null | grep -qE 'Self% +Total% +Total +Python +Native'
+	TERM=dumb script -qec "stty cols 80; $SPROF lines -n 5 -i data" /dev/null | grep -qE 'Total +(Samples +)?Python +Native'
 }

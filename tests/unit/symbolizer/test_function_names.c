@@ -36,14 +36,14 @@ static const char assembly[] =
 	"	.data\nlate:\n	.quad	0\n	.size	late, 8\n";
 
 static char *program;
-static struct sandbox *sandbox; /* NULL: this process reads the file */
+static struct sandbox *sandbox;
 
 static int make_program(void **state)
 {
 	char *source;
 	FILE *f;
 
-	if (fixture_setup(state))
+	if (fixture_setup(state) || sandbox_new(&sandbox))
 		return -1;
 	source = xasprintf("%s/names.s", (char *)*state);
 	program = xasprintf("%s/names", (char *)*state);
@@ -59,18 +59,16 @@ static int make_program(void **state)
 static int remove_program(void **state)
 {
 	free(program);
+	sandbox_free(sandbox);
 	return fixture_teardown(state);
 }
 
-/* Looks in the program, in a child if there is a sandbox. */
 static int find_functions(int fd, const char *const *globs, size_t nr_globs,
 			  struct named_function **ret_functions, size_t *ret_nr)
 {
 	struct functions_search *search;
 	int err;
 
-	if (!sandbox)
-		return function_names_find(fd, 0, program, globs, nr_globs, ret_functions, ret_nr);
 	err = functions_search_start(sandbox, fd, 0, program, globs, nr_globs, &search);
 	if (err)
 		return err;
@@ -164,17 +162,8 @@ static void what_is_no_elf_file_is_refused(void **state)
 	int fd = open("/proc/self/cmdline", O_RDONLY);
 
 	(void)state;
-	assert_true(function_names_find(fd, 0, "x", (const char *const[]){ "a" }, 1, &f, &nr) < 0);
+	assert_true(find_functions(fd, (const char *const[]){ "a" }, 1, &f, &nr) < 0);
 	close(fd);
-}
-
-static void a_child_without_rights_finds_the_same(void **state)
-{
-	assert_int_equal(sandbox_new(&sandbox), 0);
-	names_and_globs(state);
-	a_probe_is_put_on_the_push_behind_an_endbr64(state);
-	sandbox_free(sandbox);
-	sandbox = NULL;
 }
 
 static void a_child_that_dies_finds_nothing(void **state)
@@ -187,7 +176,6 @@ static void a_child_that_dies_finds_nothing(void **state)
 	FILE *list;
 
 	(void)state;
-	assert_int_equal(sandbox_new(&sandbox), 0);
 	snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)getpid());
 	list = fopen(path, "r");
 	assert_non_null(list);
@@ -196,7 +184,7 @@ static void a_child_that_dies_finds_nothing(void **state)
 	assert_int_equal(kill(atoi(children), SIGKILL), 0);
 	assert_int_equal(find_functions(fd, (const char *const[]){ "plain" }, 1, &f, &nr), -ECHILD);
 	sandbox_free(sandbox);
-	sandbox = NULL;
+	assert_int_equal(sandbox_new(&sandbox), 0);
 	close(fd);
 }
 
@@ -244,7 +232,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(names_and_globs),
 		cmocka_unit_test(a_probe_is_put_on_the_push_behind_an_endbr64),
-		cmocka_unit_test(a_child_without_rights_finds_the_same),
 		cmocka_unit_test(a_child_that_dies_finds_nothing),
 		cmocka_unit_test(nonsense_in_an_answer_is_refused),
 		cmocka_unit_test(stripped_files_have_the_names_that_the_linker_needs),

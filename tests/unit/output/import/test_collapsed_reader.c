@@ -256,6 +256,60 @@ static void a_line_of_fifteen_megabytes_is_read_and_one_of_twenty_is_not(void **
 	free(text);
 }
 
+static void assert_stack_is(const struct profile *p, size_t sample, const char *text, size_t size)
+{
+	const char *at = text, *end = text + size;
+
+	for (uint32_t i = 0; i < p->stacks[p->samples[sample].stack].nr_frames; i++) {
+		const char *name = profile_str(p, function_at(p, sample, i)->name);
+
+		assert_true(at <= end);
+		assert_true((size_t)(end - at) >= strlen(name) && !memcmp(at, name, strlen(name)));
+		at += strlen(name);
+		assert_true(at == end || *at == ';');
+		at++;
+	}
+	assert_true(at == end + 1);
+}
+
+/*
+ * Lines of short names, of long ones, and of so many different ones that look-ups are put off, with
+ * ends of names at all places.
+ */
+static void names_of_all_lengths_are_told_apart(void **state)
+{
+	enum { LINES = 30000 }; /* of at most 20 names of 20 bytes */
+	static const unsigned lengths[] = { 6, 12, 20 }, letters[] = { 2, 2, 26 };
+	char *text = xmalloc((size_t)LINES * 500);
+	size_t *lines = xcalloc(LINES + 1, sizeof(*lines)), size = 0;
+	struct profile *p;
+	uint64_t rng = 5;
+
+	(void)state;
+	for (size_t i = 0; i < LINES; i++) {
+		unsigned kind = i < LINES / 3 ? 0 : i < LINES * 2 / 3 ? 2 : 1;
+
+		text[size++] = 'r';
+		for (unsigned nr = (unsigned)(i % 20); nr; nr--) {
+			rng = rng * UINT64_C(6364136223846793005) + 1442695040888963407u;
+			text[size++] = ';';
+			for (unsigned n = (unsigned)(rng >> 40) % (lengths[kind] + 1); n; n--) {
+				rng = rng * UINT64_C(6364136223846793005) + 1442695040888963407u;
+				text[size++] = (char)('a' + (rng >> 40) % letters[kind]);
+			}
+		}
+		memcpy(text + size, " 1\n", 3);
+		lines[i + 1] = size += 3;
+	}
+	assert_int_equal(read_bytes(text, size, &p), 0);
+	assert_int_equal(p->nr_samples, LINES);
+	for (size_t i = 0; i < LINES; i++)
+		assert_stack_is(p, i, text + lines[i], lines[i + 1] - lines[i] - 3);
+	profile_free(p);
+	free(lines);
+	free(text);
+}
+
 static bool looks_folded(const char *text)
 {
 	return import_collapsed.is(text, strlen(text));
@@ -286,6 +340,7 @@ int main(void)
 		cmocka_unit_test(line_ends_comments_and_blank_lines_do_not_count),
 		cmocka_unit_test(names_may_be_empty_or_no_utf8),
 		cmocka_unit_test(lines_that_begin_alike_keep_their_own_frames),
+		cmocka_unit_test(names_of_all_lengths_are_told_apart),
 		cmocka_unit_test(bad_lines_are_left_out),
 		cmocka_unit_test(a_text_of_mostly_bad_lines_is_an_error),
 		cmocka_unit_test(a_text_without_any_stack_is_an_error),

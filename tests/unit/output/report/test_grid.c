@@ -39,8 +39,7 @@ static void text_is_aligned_and_says_what_it_left_out(void **state)
 	grid_write_text(&b, &g, 0);
 	assert_string_equal(buffer_cstring(&b), "Name          Time  Share\n"
 						"a|b <i>\"*  1.50 us    33%\n"
-						"\xc2\xa0\xc2\xa0"
-						"child          -    67%\n");
+						"  child          -    67%\n");
 	b.size = 0;
 	grid_write_text(&b, &g, 1);
 	assert_string_equal(buffer_cstring(&b), "Name          Time  Share\n"
@@ -48,6 +47,59 @@ static void text_is_aligned_and_says_what_it_left_out(void **state)
 						"1 more row (-n 0 shows all)\n");
 	buffer_fini(&b);
 	grid_fini(&g);
+}
+
+/* Columns: a name of a function, one without any content, a figure, a text. */
+static void fill_names(struct grid *g, size_t width)
+{
+	static const struct grid_column names[] = {
+		{ NULL, "Name", true },
+		{ "empty", "Empty", false },
+		{ "time", "Time", false },
+		{ NULL, "Source", true },
+	};
+	static const char *const spare[] = { "time", NULL };
+
+	grid_init(g, names, 4);
+	g->spare = spare;
+	g->max_width = width;
+	g->color = true;
+	grid_name(g, "std::vector<int>::push_back(int)", FUNCTION_NATIVE, 10, "+ ");
+	grid_cell(g);
+	grid_time(g, 1500);
+	buffer_add_string(grid_last_cell(g), "int i;");
+	grid_style_row(g, "\033[1m");
+	grid_name(g, "f", FUNCTION_NATIVE, 0, "");
+	grid_style(g, "\033[34m");
+	buffer_add_string(grid_last_cell(g), "return a + b;");
+}
+
+static void assert_written(size_t width, const char *text)
+{
+	struct buffer b = { 0 };
+	struct grid g;
+
+	fill_names(&g, width);
+	grid_write_text(&b, &g, 0);
+	assert_string_equal(buffer_cstring(&b), text);
+	buffer_fini(&b);
+	grid_fini(&g);
+}
+
+static void a_narrow_terminal_has_fewer_columns_less_indentation_and_short_names(void **state)
+{
+	(void)state;
+	assert_written(0,
+		       "\033[1mName                                           Time  Source\033[0m\n"
+		       "\033[1m        + std::vector<int>::push_back(int)  1.50 us  int i;\033[0m\n"
+		       "\033[34mf\033[0m                                                    return "
+		       "a + b;\n");
+	assert_written(48, "\033[1mName                         Time  Source\033[0m\n"
+			   "\033[1m        + push_back       1.50 us  int i;\033[0m\n"
+			   "\033[34mf\033[0m                                  return a + b;\n");
+	assert_written(34, "\033[1mName                 Source\033[0m\n"
+			   "\033[1m   + push_back       int i;\033[0m\n"
+			   "\033[34mf\033[0m                    return a + b;\n");
 }
 
 static void seconds_are_rounded_to_what_is_asked_for(void **state)
@@ -146,6 +198,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(text_is_aligned_and_says_what_it_left_out),
+		cmocka_unit_test(
+			a_narrow_terminal_has_fewer_columns_less_indentation_and_short_names),
 		cmocka_unit_test(seconds_are_rounded_to_what_is_asked_for),
 		cmocka_unit_test(markdown_takes_no_name_for_markup),
 		cmocka_unit_test(json_has_values_as_they_are),

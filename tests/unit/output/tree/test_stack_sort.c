@@ -24,10 +24,10 @@ static unsigned rng(unsigned n)
  * Long common beginnings; few and many distinct codes; words that are codes, and words that are
  * looked up.
  */
-static void many_stacks_are_in_the_order_of_their_codes(void **state)
+static void many_stacks_are_in_the_order_of_their_codes_and_know_what_they_share(void **state)
 {
 	enum { NR = 60000, STEP = 13, MAX_CODE = 100000 }; /* up to 12 codes and their end */
-	static const unsigned kinds[] = { 3, 700, 30000, MAX_CODE };
+	static const unsigned kinds[] = { 3, 700, 30000, MAX_CODE }; /* most codes */
 	struct stack_item *items = xcalloc(NR, sizeof(*items));
 	uint32_t *codes = xcalloc(NR * STEP, sizeof(*codes));
 	uint32_t *words = xcalloc(NR * STEP, sizeof(*words));
@@ -39,8 +39,9 @@ static void many_stacks_are_in_the_order_of_their_codes(void **state)
 	for (uint32_t i = 1; i <= MAX_CODE; i++)
 		code_of[i] = MAX_CODE + 1 - i;
 	for (size_t k = 0; k < sizeof(kinds) / sizeof(*kinds); k++) {
-		const struct stack_words as_they_are = { .words = codes };
-		const struct stack_words in_a_table = { words, code_of };
+		const uint32_t largest = kinds[k] > 7 ? kinds[k] : 7;
+		const struct stack_words as_they_are = stack_words(codes, NULL, largest);
+		const struct stack_words in_a_table = stack_words(words, code_of, MAX_CODE);
 		const struct stack_words *which = k % 2 ? &in_a_table : &as_they_are;
 
 		memset(seen, 0, NR * sizeof(*seen));
@@ -68,6 +69,7 @@ static void many_stacks_are_in_the_order_of_their_codes(void **state)
 			while (x[j] && x[j] == y[j])
 				j++;
 			assert_true(x[j] == y[j] || x[j] < y[j]);
+			assert_true(items[i].key <= j);
 		}
 	}
 	free(items);
@@ -80,7 +82,8 @@ static void many_stacks_are_in_the_order_of_their_codes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(many_stacks_are_in_the_order_of_their_codes),
+		cmocka_unit_test(
+			many_stacks_are_in_the_order_of_their_codes_and_know_what_they_share),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
