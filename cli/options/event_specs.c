@@ -27,13 +27,6 @@ uint64_t event_specs_period(const char *text)
 	return period;
 }
 
-void event_specs_set_period(struct source_events *events, uint64_t period)
-{
-	for (size_t i = 0; i < events->nr; i++)
-		if (!events->list[i].period)
-			events->list[i].period = period;
-}
-
 /* Returns the clock of that name as a constant, or NULL. */
 static const char *find_clock(const char *name, bool alone)
 {
@@ -123,4 +116,18 @@ const char *event_specs_parse(const char *text, const char **ret_clock,
 	*ret_clock = clock ? clock : "cpu-clock";
 	*ret_events = events;
 	return NULL;
+}
+
+bool event_specs_set_period(uint64_t period, const char **clock, struct source_events *events)
+{
+	if (!period)
+		return true;
+	if (!strcmp(*clock, "cycles")) {
+		event_specs_parse("cycles@1", clock, events);
+		events->list[0].period = period;
+	}
+	for (size_t i = 0; i < events->nr; i++)
+		if (!events->list[i].period)
+			events->list[i].period = period;
+	return events->nr > 0;
 }

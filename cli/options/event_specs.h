@@ -2,6 +2,7 @@
 #ifndef SPROF_EVENT_SPECS_H
 #define SPROF_EVENT_SPECS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct source_events;
@@ -16,7 +17,10 @@ const char *event_specs_parse(const char *text, const char **ret_clock,
 /* Parses a number of events, as after @ and -c. Returns 0 where it is none. */
 uint64_t event_specs_period(const char *text);
 
-/* Gives the period to all events that have none of their own. */
-void event_specs_set_period(struct source_events *events, uint64_t period);
+/*
+ * Gives the period, unless it is 0, to all events that have none of their own. A clock of cycles
+ * becomes an event. false: there is no event.
+ */
+bool event_specs_set_period(uint64_t period, const char **clock, struct source_events *events);
 
 #endif

@@ -291,13 +291,8 @@ static void parse_count(const char *text, struct record_opts *o, struct argp_sta
 
 static void check_events(struct record_opts *o, struct argp_state *state)
 {
-	if (o->event_period && !strcmp(o->event, "cycles")) {
-		event_specs_parse("cycles@1", &o->event, &o->events);
-		o->events.list[0].period = o->event_period;
-	}
-	if (o->event_period && !o->events.nr)
+	if (!event_specs_set_period(o->event_period, &o->event, &o->events))
 		argp_error(state, "-c needs -e EVENT, of events other than the clock");
-	event_specs_set_period(&o->events, o->event_period);
 	if (o->events.nr && (!strcmp(o->source, "perf") || !strcmp(o->source, "timer")))
 		argp_error(state, "source %s samples no events beside the clock, only ebpf does",
 			   o->source);
