@@ -65,6 +65,7 @@ needs_tracefs() {
 	"$SPROF" report --json --column page-faults data | jq -e '.samples < 4000 and .samples > 1000'
 }
 
+# bats test_tags=full
 @test "an event without a period is sampled by frequency" {
 	local few many
 	record -F 999 -e page-faults -- "$TARGETS/kernel_events" 4000
@@ -133,6 +134,7 @@ needs_tracefs() {
 	"$SPROF" fold --column waiting data | grep -q ';naps'
 }
 
+# bats test_tags=full
 @test "events of a running process and of its children are sampled" {
 	"$TARGETS/kernel_events" 20000 >/dev/null 3>&- &
 	local pid=$!

@@ -45,6 +45,7 @@ record() {
 	"$SPROF" report --json --column latency --label parallelism=1 data | jq -e '.rows[0].function | test("alone|work|now_us|clock_gettime")'
 }
 
+# bats test_tags=full
 @test "with -a threads of all processes count" {
 	needs_two_cpus
 	"$TARGETS/serial_parallel" 20000 10 2 >truth 3>&- &
