@@ -44,9 +44,13 @@ static struct {
 
 void governor_begin(uint32_t limit_ppm)
 {
-	const struct governor_state nothing = { .works = limit_ppm != 0 };
-
-	governor = nothing;
+	/* beside launches that read it */
+	__atomic_store_n(&governor.only_counts, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&governor.window, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&governor.has_paused, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&governor.is_paused, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&governor.buffer_ticks, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&governor.works, limit_ppm != 0, __ATOMIC_RELAXED);
 	memset(&g, 0, sizeof(g));
 	g.limit_ppm = limit_ppm < MILLION ? limit_ppm : MILLION;
 	g.random = clock_ticks() | 1;
