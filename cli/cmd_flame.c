@@ -34,6 +34,8 @@ struct flame_opts {
 	bool no_js, html, column, butterfly;
 	struct tree_opts tree;
 	enum profile_column below; /* of a butterfly */
+	const char *below_event;   /* as tree_opts.event */
+	char *above;		   /* the name of the upper column, which tree.event may point to */
 	struct filter *filter;
 	struct idle *idle;
 	const struct dimension *by; /* NULL: not asked for */
@@ -72,17 +74,17 @@ static void parse_butterfly(const char *arg, struct argp_state *state, struct fl
 {
 	const char *comma = strchr(arg, ',');
 	struct tree_opts below = { 0 };
-	char *up;
 
 	if (!comma)
 		argp_error(state, "--butterfly takes two columns: cpu,gpu");
-	up = xasprintf("%.*s", (int)(comma - arg), arg);
-	view_parse_column(up, state, &o->tree);
+	free(o->above);
+	o->above = xasprintf("%.*s", (int)(comma - arg), arg);
+	view_parse_column(o->above, state, &o->tree);
 	view_parse_column(comma + 1, state, &below);
-	free(up);
-	if (below.column == o->tree.column)
+	if (below.column == o->tree.column && (!below.event || !strcmp(below.event, o->tree.event)))
 		argp_error(state, "--butterfly takes two different columns");
 	o->below = below.column;
+	o->below_event = below.event;
 	o->butterfly = true;
 }
 
@@ -146,6 +148,7 @@ static int column_init(struct svg_column *column, const struct flame_opts *o, co
 
 	opts.column_given = true;
 	opts.column = c;
+	opts.event = NULL;
 	err = tree_new(v->profile, &opts, &tree);
 	if (err)
 		return err;
@@ -183,14 +186,18 @@ static void write_page(struct buffer *b, const struct flame_opts *o, const struc
 /* Builds the lower half of a butterfly. Returns 0 or -errno, reported. */
 static int open_below(const struct flame_opts *o, const struct view *v, struct svg_column *below)
 {
-	int err;
+	enum profile_column column = o->below;
+	int err = 0;
 
-	err = view_check_column(v->profile, o->below, o->input);
+	if (o->below_event)
+		err = view_find_event(v->profile, o->below_event, o->input, &column);
+	if (!err)
+		err = view_check_column(v->profile, column, o->input);
 	if (err)
 		return err;
-	err = column_init(below, o, v, o->below);
+	err = column_init(below, o, v, column);
 	if (err)
-		log_error(-err, "add up the %s", column_table[o->below].title);
+		log_error(-err, "add up the %s", column_info_of(v->profile, column)->title);
 	return err;
 }
 
@@ -234,13 +241,16 @@ static int flame_main(int argc, char **argv)
 	err = view_load_busy(o.input, o.filter, o.idle, &v);
 	filter_free(o.filter);
 	idle_free(o.idle);
-	if (err)
+	if (err) {
+		free(o.above);
 		return 1;
+	}
 	/* The page draws a timeline, for which samples must belong to threads. */
 	o.tree.sample_nodes = o.html && v.profile->nr_threads;
 	err = view_build_by(&v, o.input, &o.tree, o.by ? o.by->draw : NULL);
 	if (!err)
 		err = write_picture(&o, &v);
+	free(o.above);
 	view_close(&v);
 	return err ? 1 : 0;
 }

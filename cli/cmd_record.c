@@ -63,9 +63,8 @@ struct recording {
 	uint64_t begin_ns;	    /* of what is recorded */
 	struct launch child;
 	int child_status; /* of waitpid */
-	bool child_ended, signal_forwarded;
+	bool child_ended, signal_forwarded, progress_shown;
 	uint64_t start_ns;
-	bool progress_shown;
 };
 
 static uint64_t realtime_ns(void)
@@ -94,8 +93,10 @@ static int open_source(struct recording *r)
 		.program = o->program ? o->program[0] : NULL,
 		.freq_hz = o->freq_hz,
 		.event = o->event,
+		.events = o->events.nr ? &o->events : NULL,
 		.no_python = o->no_python,
 		.clock = o->clock,
+		.latency = o->latency,
 		.wakers = o->wakers,
 		.syscalls = o->syscalls,
 		.syscalls_ns = o->syscalls_ns,
@@ -438,7 +439,7 @@ static int prepare(struct recording *r, struct record_opts *opts)
 	err = err ? err : record_targets_find(opts);
 	if (err)
 		return err;
-	record_opts_describe(opts);
+	record_targets_describe(opts);
 	err = opts->debuginfod ? debuginfod_open(show_fetching, r, &r->debuginfod) : 0;
 	if (err)
 		return err;

@@ -20,18 +20,21 @@
 #include "cli/options/terminal.h"
 #include "cli/input/view.h"
 #include "core/base/buffer.h"
+#include "core/base/log.h"
 #include "output/select/dimension.h"
 #include "output/select/filter.h"
 #include "output/select/idle.h"
 #include "output/report/row_cells.h"
 #include "output/report/table_json.h"
 #include "output/report/table.h"
+#include "output/tree/ratio.h"
 #include "output/tree/tree.h"
 #include "output/report/tree_table.h"
 
 enum {
 	OPTION_JSON = 0x100,
 	OPTION_SKIP,
+	OPTION_PER,
 	OPTION_TABLE, /* + enum report_table */
 	DEFAULT_ROWS = 40,
 	DEFAULT_FUNCTIONS = 10, /* annotated */
@@ -42,7 +45,7 @@ struct report_opts {
 	enum ranking_key key;
 	bool key_given, json, rows_given;
 	uint32_t rows;
-	struct tree_opts tree;
+	struct tree_opts tree, per; /* per: column_given: show the ratio to that */
 	struct filter *filter;
 	struct idle *idle;
 	enum report_table table;
@@ -56,6 +59,10 @@ static const struct argp_option options[] = {
 	{ VIEW_COLUMN_OPTION,
 	  "What to show: cpu, gpu, gpu-idle, launches, ... (default: wall-clock time if there are "
 	  "waits, else CPU)",
+	  0 },
+	{ "per", OPTION_PER, "COLUMN", 0,
+	  "For each function, show the values divided by those of this column, of time by seconds: "
+	  "--column instructions --per cycles (default of instructions, if cycles are there)",
 	  0 },
 	{ "sort", 's', "self|total", 0,
 	  "Rank functions by their own time (default), or including all they call; tottime and "
@@ -133,6 +140,9 @@ static void check(const struct report_opts *o, struct argp_state *state)
 				  "no filter, no column and no other shape");
 	if (o->sampled.table && (o->table || o->shape.is_given))
 		argp_error(state, "one table at a time");
+	if (o->per.column_given && (o->table || o->sampled.table || o->shape.is_tree ||
+				    o->shape.direction == REPORT_ANNOTATE))
+		argp_error(state, "--per goes with tables of functions and --by");
 	if (o->shape.is_tree && (o->json || o->shape.separator) &&
 	    (o->rows || (o->shape.min_given && o->shape.min_parts)))
 		argp_error(state, "--json, --csv and --tsv write the whole tree: they take no -n "
@@ -166,6 +176,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		o->rows_given = true;
 		return 0;
 	case VIEW_KEY_COLUMN: view_parse_column(arg, state, &o->tree); return 0;
+	case OPTION_PER: view_parse_column(arg, state, &o->per); return 0;
 	case OPTION_JSON: o->json = true; return 0;
 	case OPTION_SKIP: o->skip = view_parse_rows(arg, "repeats", state); return 0;
 	case OPTION_TABLE + REPORT_GPU:
@@ -336,6 +347,29 @@ static int build(struct view *v, const struct report_opts *o)
 	return err;
 }
 
+/* Adds the ratio to the column of --per, or the one that is usual. */
+static int add_ratio(struct view *v, const struct report_opts *o)
+{
+	enum profile_column per = o->per.column;
+	int err = 0;
+
+	if (o->table || o->sampled.table || o->shape.is_tree)
+		return 0;
+	if (!o->per.column_given)
+		per = ratio_usual(v->profile, v->tree->column);
+	else if (o->per.event)
+		err = view_find_event(v->profile, o->per.event, o->input, &per);
+	if (!err && o->per.column_given)
+		err = view_check_column(v->profile, per, o->input);
+	if (err || per == NR_COLUMNS)
+		return err;
+	err = ratio_add(v->tree, v->profile, per);
+	if (err)
+		log_error(-err, "add up the samples of '%s'",
+			  o->input ? o->input : LOAD_DEFAULT_PATH);
+	return err;
+}
+
 static int report_main(int argc, char **argv)
 {
 	struct report_opts o = { .key = RANKING_SELF, .tree.gil = true };
@@ -354,6 +388,8 @@ static int report_main(int argc, char **argv)
 	err = view_load_busy(o.input, o.filter, o.idle, &v);
 	if (!err)
 		err = build(&v, &o);
+	if (!err)
+		err = add_ratio(&v, &o);
 	if (!err)
 		err = report_samples(&b, &o, &v);
 	terminal = terminal_of(o.output);

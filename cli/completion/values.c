@@ -8,6 +8,7 @@
 #include "cli/completion/completion.h"
 #include "core/base/buffer.h"
 #include "core/profile/column.h"
+#include "core/profile/event_name.h"
 #include "output/export/exporter.h"
 #include "core/profile/source.h"
 
@@ -23,6 +24,22 @@ static void add_sources(struct buffer *words)
 	add_word(words, "auto");
 	for (size_t i = 0; source_table[i]; i++)
 		add_word(words, source_table[i]->name);
+}
+
+static void add_events(struct buffer *words)
+{
+	buffer_add_string(words, "auto cpu-clock");
+	for (size_t i = 0; i < nr_event_numbers; i++)
+		add_word(words, event_numbers[i].name);
+}
+
+static void add_columns(struct buffer *words)
+{
+	for (size_t i = 0; i < NR_COLUMNS; i++)
+		if (!column_is_event(i))
+			add_word(words, column_table[i].name);
+	for (size_t i = 0; i < nr_event_numbers; i++)
+		add_word(words, event_numbers[i].name);
 }
 
 static bool is_list(const char *arg)
@@ -54,8 +71,9 @@ enum completion_value completion_value_of(const struct option_facts *option, str
 	if (is_list(arg))
 		add_list(words, arg);
 	else if (!strcmp(arg, "COLUMN"))
-		for (size_t i = 0; i < NR_COLUMNS; i++)
-			add_word(words, column_table[i].name);
+		add_columns(words);
+	else if (!strncmp(arg, "EVENT", 5))
+		add_events(words);
 	else if (!strcmp(arg, "FORMAT"))
 		for (const struct exporter *const *e = exporter_table; *e; e++)
 			add_word(words, (*e)->name);

@@ -490,8 +490,7 @@ void record_gpu_check(const struct record_gpu *g)
 	if (g && !g->run_room) {
 		log_warning("only %u runs of ranges were kept: sprof info counts the others",
 			    MAX_RUNS);
-		log_hint(
-			"record a part (-d, --capture-range); the sums of ranges include all runs");
+		log_hint("record a part (-d, --capture-range); sums of ranges include all runs");
 	}
 	if (!g || g->opts.mode != GPU_ON || g->nr_targets)
 		return;

@@ -64,7 +64,7 @@ static void json_incomplete(struct buffer *b, const struct profile *p)
 	buffer_add_string(b, "]");
 }
 
-static void json_columns(struct buffer *b, const struct info *info)
+static void json_columns(struct buffer *b, const struct profile *p, const struct info *info)
 {
 	static const char *const units[] = {
 		[UNIT_NS] = "ns", [UNIT_COUNT] = "count", [UNIT_BYTES] = "bytes"
@@ -80,8 +80,8 @@ static void json_columns(struct buffer *b, const struct info *info)
 		buffer_printf(b,
 			      "%s\n    {\"name\": \"%s\", \"unit\": \"%s\", \"sum\": %" PRIu64
 			      ", \"events\": %" PRIu64 "}",
-			      separator, column_table[i].name, units[column_table[i].unit],
-			      column->sum, column->events);
+			      separator, column_info_of(p, (unsigned int)i)->name,
+			      units[column_table[i].unit], column->sum, column->events);
 		separator = ",";
 	}
 	buffer_add_char(b, ']');
@@ -211,7 +211,7 @@ void info_print_json(struct buffer *b, const struct info *info, const struct pro
 	key_number(b, "frames", p->nr_frames);
 	key_number(b, "named_frames", info->nr_named_frames);
 	key_number(b, "processes", info->nr_processes);
-	json_columns(b, info);
+	json_columns(b, p, info);
 	json_gpu_timeline(b, p);
 	key_number(b, "gpu_processes_left_out", facts_count(p, COUNTER_PROCESS_LEFT_OUT));
 	key_number(b, "runs_left_out", facts_count(p, COUNTER_RUNS_LEFT_OUT));

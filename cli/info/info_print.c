@@ -180,7 +180,8 @@ static void end_table(struct buffer *b, struct grid *g, size_t nr)
 	grid_fini(g);
 }
 
-static void add_columns(struct buffer *b, const struct info *info, const struct info_file *file)
+static void add_columns(struct buffer *b, const struct profile *p, const struct info *info,
+			const struct info_file *file)
 {
 	static const struct grid_column columns[] = {
 		{ NULL, "column", true },
@@ -195,7 +196,7 @@ static void add_columns(struct buffer *b, const struct info *info, const struct 
 
 		if (!column->present)
 			continue;
-		grid_text(&g, column_table[i].name);
+		grid_text(&g, column_info_of(p, (unsigned int)i)->name);
 		grid_value(&g, i, column->sum);
 		buffer_printf(grid_cell(&g), "%" PRIu64 " %s", column->events,
 			      column_events_name(&column_table[i], column->events));
@@ -419,7 +420,7 @@ void info_print_text(struct buffer *b, const struct info *info, const struct pro
 	add_samples(b, info, p);
 	info_gil_text(b, info);
 	if (info->nr_samples)
-		add_columns(b, info, file);
+		add_columns(b, p, info, file);
 	info_waits_text(b, p);
 	info_labels_text(b, p);
 	add_limits(b, p);

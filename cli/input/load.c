@@ -18,6 +18,7 @@
 #include "core/base/buffer.h"
 #include "core/base/log.h"
 #include "core/base/memory_limit.h"
+#include "core/profile/column.h"
 #include "core/profile/event_name.h"
 #include "core/profile/profile.h"
 #include "core/recording/recfile.h"
@@ -57,11 +58,28 @@ static const char *event_wanted(const struct load_opts *opts)
 	return opts->filter ? filter_event(opts->filter) : NULL;
 }
 
-/* Readers of several events have chosen; other files have at most one. */
-static int check_event(const struct profile *p, const char *name, const struct load_opts *opts)
+/* Of a recording with events beside the clock: keeps the samples of one of them. */
+static void keep_event(struct profile *p, unsigned int column)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < p->nr_samples; i++)
+		if (p->samples[i].column == column)
+			p->samples[kept++] = p->samples[i];
+	p->nr_samples = kept;
+	p->meta.event = profile_cstring(p, column_info_of(p, column)->name);
+}
+
+/* Readers of several events have chosen; recordings have those of -e, and other files one. */
+static int check_event(struct profile *p, const char *name, const struct load_opts *opts)
 {
 	const char *want = event_wanted(opts), *event = profile_str(p, p->meta.event);
+	unsigned int column = want ? column_find_event(p, want) : NR_COLUMNS;
 
+	if (column != NR_COLUMNS) {
+		keep_event(p, column);
+		return 0;
+	}
 	if (!want || event_name_is(event, want))
 		return 0;
 	log_error(0, "show event %s of '%s': it holds only %s", want, name,

@@ -16,6 +16,7 @@
 #include "core/base/alloc.h"
 #include "core/base/buffer.h"
 #include "core/profile/column.h"
+#include "core/profile/event_name.h"
 #include "core/base/log.h"
 #include "cli/input/replace_file.h"
 #include "core/profile/profile.h"
@@ -29,14 +30,17 @@ void view_parse_column(const char *name, struct argp_state *state, struct tree_o
 	enum profile_column column = column_find(name);
 	struct buffer names = { 0 };
 
-	if (column < NR_COLUMNS) {
+	if (column < NR_COLUMNS || event_name_is_plausible(name)) {
 		opts->column_given = true;
 		opts->column = column;
+		opts->event = column < NR_COLUMNS ? NULL : name;
 		return;
 	}
 	for (int i = 0; i < NR_COLUMNS; i++)
-		buffer_printf(&names, "%s%s", i ? ", " : "", column_table[i].name);
-	argp_error(state, "there is no column '%s', only %s", name, buffer_cstring(&names));
+		if (!column_is_event((uint64_t)i))
+			buffer_printf(&names, "%s%s", i ? ", " : "", column_table[i].name);
+	argp_error(state, "there is no column '%s', only %s and events", name,
+		   buffer_cstring(&names));
 	buffer_fini(&names);
 }
 
@@ -54,6 +58,21 @@ const struct dimension *view_parse_dimension(const char *name, struct argp_state
 	return dimension_table;
 }
 
+int view_find_event(const struct profile *p, const char *event, const char *path,
+		    enum profile_column *ret_column)
+{
+	unsigned int column = column_find_event(p, event);
+
+	if (column < NR_COLUMNS) {
+		*ret_column = (enum profile_column)column;
+		return 0;
+	}
+	log_error(0, "show column %s of '%s': it holds no such event", event,
+		  path ? path : LOAD_DEFAULT_PATH);
+	log_hint("sprof info %s lists the columns it has", path ? path : LOAD_DEFAULT_PATH);
+	return -ENODATA;
+}
+
 int view_check_column(const struct profile *p, enum profile_column column, const char *path)
 {
 	const char *name = path ? path : LOAD_DEFAULT_PATH;
@@ -68,8 +87,8 @@ int view_check_column(const struct profile *p, enum profile_column column, const
 		log_hint("--idle shows them");
 		return -ENODATA;
 	}
-	log_error(0, "show column %s of '%s': it holds no %s", column_table[column].name, name,
-		  column_table[column].title);
+	log_error(0, "show column %s of '%s': it holds no %s", column_info_of(p, column)->name,
+		  name, column_info_of(p, column)->title);
 	log_hint("sprof info %s lists the columns it has", name);
 	return -ENODATA;
 }
@@ -154,14 +173,17 @@ static void warn_of_emptiness(const struct view *v, const char *name)
 	}
 }
 
-int view_build(struct view *v, const char *path, const struct tree_opts *opts)
+int view_build(struct view *v, const char *path, const struct tree_opts *wanted)
 {
 	const char *name = path ? path : LOAD_DEFAULT_PATH;
-	int err = opts->column_given ? view_check_column(v->profile, opts->column, path) : 0;
+	struct tree_opts opts = *wanted;
+	int err = opts.event ? view_find_event(v->profile, opts.event, path, &opts.column) : 0;
 
+	if (!err && opts.column_given)
+		err = view_check_column(v->profile, opts.column, path);
 	if (err)
 		return err;
-	err = tree_new(v->profile, opts, &v->tree);
+	err = tree_new(v->profile, &opts, &v->tree);
 	if (err) {
 		log_error(-err, "add up the samples of '%s'", name);
 		return err;

@@ -34,8 +34,15 @@ enum { VIEW_KEY_COLUMN = 0x200 };
 /* --by WHAT: ends the program where there is no such dimension. */
 const struct dimension *view_parse_dimension(const char *name, struct argp_state *state);
 
-/* Parses the argument of --column; ends the program where there is no such column. */
+/*
+ * Parses the argument of --column; ends the program where there is no such column. Which column an
+ * event has depends on the profile: view_build() looks.
+ */
 void view_parse_column(const char *name, struct argp_state *state, struct tree_opts *opts);
+
+/* Finds the column of an event. 0, or -ENODATA, reported as below. */
+int view_find_event(const struct profile *p, const char *event, const char *path,
+		    enum profile_column *ret_column);
 
 /*
  * Returns 0, or -ENODATA, reported with `path` (NULL: the default one), if the user asked for a

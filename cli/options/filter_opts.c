@@ -57,8 +57,8 @@ static const struct argp_option options[] = {
 	  "Keep only samples whose thread held Python's global interpreter lock", 0 },
 	{ "pid", OPTION_PID, "PID[,PID]", 0, "Keep only these processes", 0 },
 	{ "event", OPTION_EVENT, "NAME", 0,
-	  "Keep only samples of this event, of a file of perf with several (default: the event "
-	  "with the most samples)",
+	  "Keep only samples of this event, of a recording or a file of perf with several (default "
+	  "for perf: the event with the most samples)",
 	  0 },
 	{ "label", OPTION_LABEL, "KEY=VALUE", 0,
 	  "Keep only samples with this label, as pprof has them", 0 },

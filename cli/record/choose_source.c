@@ -53,8 +53,10 @@ static void examine(const struct record_opts *o, struct prospect *ret)
 			.system_wide = o->system_wide,
 			.program = o->program ? o->program[0] : NULL,
 			.event = o->event,
+			.events = o->events.nr ? &o->events : NULL,
 			.no_python = o->no_python,
 			.clock = o->clock,
+			.latency = o->latency,
 			.wakers = o->wakers,
 			.syscalls = o->syscalls,
 			.syscalls_ns = o->syscalls_ns,
@@ -136,6 +138,12 @@ static const struct source_ops *choose_best(const struct prospect *p)
 
 	for (size_t i = 0; source_table[i] && i < MAX_SOURCES && c.fit != SOURCE_FITS; i++)
 		consider(&c, source_table[i], p);
+	if (c.chosen && c.fit == SOURCE_CANNOT && p->config.events) {
+		log_error(0, "sample '%s': only the source ebpf samples events beside the clock",
+			  p->config.events->list[0].name);
+		report_unusable("ebpf");
+		return NULL;
+	}
 	if (c.chosen)
 		say_passed_over(&c);
 	else

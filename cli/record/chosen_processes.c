@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -20,11 +21,14 @@
 #include "core/base/log.h"
 #include "core/base/proc_status.h"
 #include "core/rights/privileges.h"
+#include "core/untrusted/remote_read.h"
 #include "output/text/text.h"
 #include "sampler/selection/cgroups.h"
 #include "sampler/selection/process_list.h"
 #include "sampler/selection/process_tree.h"
 
+#define MAX_DESCRIBED 4 /* processes named in the recording */
+#define MAX_COMMAND 256 /* bytes of the command line of each */
 #define MAX_LISTED_PIDS 8
 #define MAX_NEAR 5
 #define MAX_NAME 64 /* bytes of names that are compared for likeness */
@@ -250,4 +254,44 @@ int record_targets_find(struct record_opts *o)
 	if (!err)
 		find_started(o);
 	return err;
+}
+
+/* "python3 train.py (pid 12)": later, a process number alone would say nothing. */
+static void describe_process(struct buffer *b, pid_t pid)
+{
+	FILE *f = remote_open(pid, "cmdline");
+	char line[MAX_COMMAND];
+	size_t n = 0;
+
+	if (f) {
+		n = fread(line, 1, sizeof(line), f);
+		fclose(f);
+	}
+	while (n && !line[n - 1])
+		n--;
+	for (size_t i = 0; i < n; i++)
+		buffer_add_char(b, line[i] ? line[i] : ' ');
+	buffer_printf(b, n ? " (pid %d)" : "pid %d", (int)pid);
+}
+
+void record_targets_describe(struct record_opts *o)
+{
+	struct buffer b = { 0 };
+
+	if (o->system_wide)
+		buffer_add_string(&b, "the whole system");
+	if (o->by_user)
+		buffer_printf(&b, "processes of user %u", (unsigned int)o->user);
+	for (size_t i = 0; i < o->nr_cgroups; i++)
+		buffer_printf(&b, "%s%s", i ? ", " : "cgroup ", o->cgroups[i]);
+	for (size_t i = 0; i < o->nr_pids && i < MAX_DESCRIBED; i++) {
+		buffer_add_string(&b, i ? ", " : "");
+		describe_process(&b, o->pids[i]);
+	}
+	if (o->nr_pids > MAX_DESCRIBED)
+		buffer_printf(&b, " and %zu more", o->nr_pids - MAX_DESCRIBED);
+	for (size_t i = 0; o->program && o->program[i]; i++)
+		buffer_printf(&b, "%s%s", i ? " " : "", o->program[i]);
+	o->description = xstrdup(buffer_cstring(&b));
+	buffer_fini(&b);
 }

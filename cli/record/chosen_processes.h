@@ -14,4 +14,7 @@ struct record_opts;
  */
 int record_targets_find(struct record_opts *opts);
 
+/* Puts the target in words, as opts->description, once the numbers of all processes are known. */
+void record_targets_describe(struct record_opts *opts);
+
 #endif

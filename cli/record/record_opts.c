@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "cli/record/call_specs.h"
+#include "cli/options/event_specs.h"
 #include "cli/record/rank_output.h"
 #include "cli/gpu/gpu_opts.h"
 #include "cli/options/all_users.h"
@@ -21,20 +22,18 @@
 #include "core/profile/gpu_kinds.h"
 #include "core/profile/source.h"
 #include "core/untrusted/job_rank.h"
-#include "core/untrusted/remote_read.h"
 
 #define DEFAULT_ATTACH_HZ 99 /* prime to the usual timer rates, and cheap enough for production */
 #define DEFAULT_LAUNCH_HZ 999
 #define MAX_HZ 20000
 #define MAX_PIDS 4096
-#define MAX_DESCRIBED 4 /* processes named in the recording */
-#define MAX_COMMAND 256 /* bytes of the command line of each */
 
 enum { /* keys of the options without a letter */
        OPT_DEBUGINFOD = 256,
        OPT_NO_PYTHON,
        OPT_GPU,
        OPT_CLOCK,
+       OPT_LATENCY,
        OPT_WAKERS,
        OPT_SYSCALLS,
        OPT_DELAY,
@@ -93,9 +92,14 @@ static const struct argp_option options[] = {
 	  0 },
 	{ "source", 's', "SOURCE", 0,
 	  "How samples are taken: auto (default; the best that works here), ebpf, perf, timer", 0 },
-	{ "event", 'e', "NAME", 0,
-	  "Event that takes a sample: auto (default; cycles where the host has them), cpu-clock, "
-	  "cycles",
+	{ "event", 'e', "EVENT[@PERIOD][,...]", 0,
+	  "Events that take samples: the clock (auto, the default; cpu-clock, cycles), and events "
+	  "with a column each: page-faults, context-switches, instructions, cache-misses, "
+	  "CATEGORY:NAME of a tracepoint, r1a8, names of the host's PMUs; see sprof-record(1)",
+	  0 },
+	{ "count", 'c', "PERIOD", 0,
+	  "Take a sample every so many of these events, 1 = of each (default: as often as --freq "
+	  "says; of a tracepoint: 1)",
 	  0 },
 	{ "debuginfod", OPT_DEBUGINFOD, NULL, 0,
 	  "At the end, fetch debug files that this machine lacks from the servers in "
@@ -130,6 +134,10 @@ static const struct argp_option options[] = {
 	{ "clock", OPT_CLOCK, "NAME", 0,
 	  "Time that is sampled: cpu (default), wall (also of threads that wait), or off (only of "
 	  "those); by the sources ebpf, and timer, which knows no off",
+	  0 },
+	{ "latency", OPT_LATENCY, NULL, 0,
+	  "Also divide each CPU sample by the number of threads of the target that run then (all, "
+	  "with -a): the column latency shows what the elapsed time goes to, serial code most",
 	  0 },
 	{ "wakers", OPT_WAKERS, NULL, 0,
 	  "With --clock wall or off: on top of the stack of a wait, show which thread ended it, "
@@ -266,6 +274,33 @@ static void parse_user(const char *text, struct record_opts *o, struct argp_stat
 	o->user = user ? user->pw_uid : (uid_t)number;
 }
 
+static void parse_events(const char *text, struct record_opts *o, struct argp_state *state)
+{
+	const char *wrong = event_specs_parse(text, &o->event, &o->events);
+
+	if (wrong)
+		argp_error(state, "'%s': %s", text, wrong);
+}
+
+static void parse_count(const char *text, struct record_opts *o, struct argp_state *state)
+{
+	o->event_period = event_specs_period(text);
+	if (!o->event_period)
+		argp_error(state, "'%s' is not a number of events, 1 or more", text);
+}
+
+static void check_events(struct record_opts *o, struct argp_state *state)
+{
+	if (!event_specs_set_period(o->event_period, &o->event, &o->events))
+		argp_error(state, "-c needs -e EVENT, of events other than the clock");
+	if (o->events.nr && (!strcmp(o->source, "perf") || !strcmp(o->source, "timer")))
+		argp_error(state, "source %s samples no events beside the clock, only ebpf does",
+			   o->source);
+	if (o->events.alone && o->clock == CLOCK_WALL)
+		argp_error(state, "--clock wall needs the clock: -e cpu-clock,%s",
+			   o->events.list[0].name);
+}
+
 static void check_source(const char *name, struct argp_state *state)
 {
 	struct buffer names = { 0 };
@@ -299,9 +334,7 @@ static void check(struct record_opts *o, struct argp_state *state)
 	if (o->no_children && o->system_wide)
 		argp_error(state, "-a samples every process: it takes no --no-children");
 	check_source(o->source, state);
-	if (strcmp(o->event, "auto") && strcmp(o->event, "cpu-clock") && strcmp(o->event, "cycles"))
-		argp_error(state, "there is no event '%s', only auto, cpu-clock and cycles",
-			   o->event);
+	check_events(o, state);
 	if (!strcmp(o->output, "-"))
 		argp_error(state, "a recording goes to a file, not to standard output");
 	if (o->clock != CLOCK_CPU && !strcmp(o->source, "perf"))
@@ -311,6 +344,11 @@ static void check(struct record_opts *o, struct argp_state *state)
 	if (o->syscalls && (!strcmp(o->source, "perf") || !strcmp(o->source, "timer")))
 		argp_error(state, "source %s does not count system calls, only ebpf does",
 			   o->source);
+	if (o->latency && (!strcmp(o->source, "perf") || !strcmp(o->source, "timer")))
+		argp_error(state, "source %s does not know what else runs, only ebpf does",
+			   o->source);
+	if (o->latency && (o->clock == CLOCK_OFF || o->events.alone))
+		argp_error(state, "--latency divides CPU time, which is not sampled here");
 	if (o->wakers && o->clock == CLOCK_CPU)
 		argp_error(state, "--wakers needs --clock wall or off");
 	if (o->wakers && !strcmp(o->source, "timer"))
@@ -373,7 +411,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'd': o->duration_ns = parse_duration(arg, state); return 0;
 	case 'o': o->output = arg; return 0;
 	case 's': o->source = arg; return 0;
-	case 'e': o->event = arg; return 0;
+	case 'e': parse_events(arg, o, state); return 0;
+	case 'c': parse_count(arg, o, state); return 0;
 	case OPT_DEBUGINFOD: o->debuginfod = true; return 0;
 	case 'u': parse_user(arg, o, state); return 0;
 	case OPT_CGROUP: add_cgroup(arg, o, state); return 0;
@@ -394,6 +433,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'q': o->quiet = true; return 0;
 	case 'v': o->verbose = true; return 0;
 	case OPT_CLOCK: o->clock = parse_clock(arg, state); return 0;
+	case OPT_LATENCY: o->latency = true; return 0;
 	case OPT_WAKERS: o->wakers = true; return 0;
 	case OPT_SYSCALLS:
 		o->syscalls = true;
@@ -420,46 +460,6 @@ const struct argp record_argp = {
 	       "  sprof record -- python3 train.py\n"
 	       "  sprof record -a -F 199 -d 10s -o host.data\n",
 };
-
-/* "python3 train.py (pid 12)": later, a process number alone would say nothing. */
-static void describe_process(struct buffer *b, pid_t pid)
-{
-	FILE *f = remote_open(pid, "cmdline");
-	char line[MAX_COMMAND];
-	size_t n = 0;
-
-	if (f) {
-		n = fread(line, 1, sizeof(line), f);
-		fclose(f);
-	}
-	while (n && !line[n - 1])
-		n--;
-	for (size_t i = 0; i < n; i++)
-		buffer_add_char(b, line[i] ? line[i] : ' ');
-	buffer_printf(b, n ? " (pid %d)" : "pid %d", (int)pid);
-}
-
-void record_opts_describe(struct record_opts *o)
-{
-	struct buffer b = { 0 };
-
-	if (o->system_wide)
-		buffer_add_string(&b, "the whole system");
-	if (o->by_user)
-		buffer_printf(&b, "processes of user %u", (unsigned int)o->user);
-	for (size_t i = 0; i < o->nr_cgroups; i++)
-		buffer_printf(&b, "%s%s", i ? ", " : "cgroup ", o->cgroups[i]);
-	for (size_t i = 0; i < o->nr_pids && i < MAX_DESCRIBED; i++) {
-		buffer_add_string(&b, i ? ", " : "");
-		describe_process(&b, o->pids[i]);
-	}
-	if (o->nr_pids > MAX_DESCRIBED)
-		buffer_printf(&b, " and %zu more", o->nr_pids - MAX_DESCRIBED);
-	for (size_t i = 0; o->program && o->program[i]; i++)
-		buffer_printf(&b, "%s%s", i ? " " : "", o->program[i]);
-	o->description = xstrdup(buffer_cstring(&b));
-	buffer_fini(&b);
-}
 
 /* With -p, -a and the like the recorder is no rank itself, whatever its shell was started by. */
 static void add_rank(struct record_opts *o)

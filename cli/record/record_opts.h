@@ -27,25 +27,25 @@ struct record_opts {
 	uint64_t duration_ns; /* 0 = until something else ends the recording */
 	uint64_t delay_ns;
 	const char *output, *source, *event;
-	char *rank_output; /* = output, where the rank is part of it */
+	char *rank_output;	     /* = output, where the rank is part of it */
+	struct source_events events; /* beside the clock; perhaps none */
+	uint64_t event_period;	     /* of those without one; 0: not given */
 	bool no_python, no_cache;
 	enum source_clock clock;
-	bool wakers, syscalls; /* as in source_config */
+	bool latency, wakers, syscalls; /* as in source_config */
 	uint64_t syscalls_ns;
 	bool quiet, verbose;
 	struct record_gpu_opts gpu;
 	const char **calls; /* the arguments of --calls; strings are argv's */
 	size_t nr_calls, calls_capacity;
 	bool debuginfod;   /* fetch debug files that this machine does not have */
-	char *description; /* the target in words, for the recording: record_opts_describe() */
+	char *description; /* the target in words, for the recording: record_targets_describe() */
 };
 
 extern const struct argp record_argp;
 
 /* Fills opts, or ends the program with status 2 and a usage message. */
 void record_opts_parse(int argc, char **argv, struct record_opts *opts);
-/* Puts the target in words, once the numbers of all processes are known. */
-void record_opts_describe(struct record_opts *opts);
 void record_opts_fini(struct record_opts *opts);
 
 #endif

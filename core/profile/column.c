@@ -6,6 +6,15 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "core/base/alloc.h"
+#include "core/profile/event_name.h"
+#include "core/profile/facts.h"
+
+#define EVENT(name)                                                                                \
+	{                                                                                          \
+		name, name, "samples", "sample", UNIT_COUNT, NR_COLUMNS, false, false, NULL        \
+	}
+
 const struct column_info column_table[NR_COLUMNS] = {
 	[COLUMN_CPU] = { "cpu", "CPU time", "samples", "sample", UNIT_NS, NR_COLUMNS, false, false,
 			 NULL },
@@ -55,7 +64,53 @@ const struct column_info column_table[NR_COLUMNS] = {
 			      NR_COLUMNS, false, true, NULL },
 	[COLUMN_LONG_CALLS] = { "long-calls", "time in long system calls", "calls", "call", UNIT_NS,
 				NR_COLUMNS, true, true, NULL },
+	[COLUMN_EVENT_1] = EVENT("event-1"),
+	[COLUMN_EVENT_1 + 1] = EVENT("event-2"),
+	[COLUMN_EVENT_1 + 2] = EVENT("event-3"),
+	[COLUMN_EVENT_1 + 3] = EVENT("event-4"),
+	[COLUMN_EVENT_1 + 4] = EVENT("event-5"),
+	[COLUMN_EVENT_1 + 5] = EVENT("event-6"),
+	[COLUMN_EVENT_1 + 6] = EVENT("event-7"),
+	[COLUMN_EVENT_8] = EVENT("event-8"),
+	[COLUMN_LATENCY] = { "latency", "time, shared by the threads that ran", "samples", "sample",
+			     UNIT_NS, NR_COLUMNS, false, true, NULL },
 };
+
+const struct column_info *column_info_of(const struct profile *p, unsigned int column)
+{
+	return column_is_event(column) && p->event_columns
+		       ? &p->event_columns[column - COLUMN_EVENT_1]
+		       : &column_table[column];
+}
+
+void column_name_event(struct profile *p, const struct fact_event *event)
+{
+	struct column_info *info;
+	const char *name;
+
+	if (!column_is_event(event->column) || event->name >= p->nr_strings)
+		return;
+	/* A name of other characters would have to be escaped wherever it is written. */
+	name = profile_str(p, (uint32_t)event->name); /* strings of a profile never move */
+	if (!event_name_is_plausible(name))
+		return;
+	if (!p->event_columns) {
+		p->event_columns = xcalloc(NR_EVENT_COLUMNS, sizeof(*p->event_columns));
+		memcpy(p->event_columns, column_table + COLUMN_EVENT_1,
+		       NR_EVENT_COLUMNS * sizeof(*p->event_columns));
+	}
+	info = &p->event_columns[event->column - COLUMN_EVENT_1];
+	info->name = info->title = name;
+	info->exact = event->period == 1;
+}
+
+unsigned int column_find_event(const struct profile *p, const char *name)
+{
+	for (unsigned int c = COLUMN_EVENT_1; p->event_columns && c <= COLUMN_EVENT_8; c++)
+		if (event_name_is(column_info_of(p, c)->name, name))
+			return c;
+	return NR_COLUMNS;
+}
 
 const char *column_events_name(const struct column_info *info, uint64_t nr)
 {
@@ -67,15 +122,13 @@ enum profile_column column_find(const char *name)
 	int i = 0;
 
 	while (i < NR_COLUMNS && strcmp(column_table[i].name, name) &&
-	       strcmp(column_pprof_name(i), name))
+	       strcmp(column_pprof_name(&column_table[i]), name))
 		i++;
 	return (enum profile_column)i;
 }
 
-const char *column_pprof_name(enum profile_column column)
+const char *column_pprof_name(const struct column_info *info)
 {
-	const struct column_info *info = &column_table[column];
-
 	return info->pprof_name ? info->pprof_name : info->name;
 }
 

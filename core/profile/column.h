@@ -11,6 +11,8 @@
 
 #include "core/profile/profile.h"
 
+struct fact_event;
+
 /* The unit of a value. */
 enum column_unit {
 	UNIT_NS = 0,
@@ -43,13 +45,31 @@ struct column_info {
 	const char *pprof_name; /* what pprof files call it; NULL: `name` */
 };
 
+/* What is the same in all profiles. */
 extern const struct column_info column_table[NR_COLUMNS];
+
+static inline bool column_is_event(uint64_t column)
+{
+	return column >= COLUMN_EVENT_1 && column <= COLUMN_EVENT_8;
+}
+
+/*
+ * Returns what the profile says of a column: the row of the table above, but for the columns of
+ * events their own names. Valid as long as the profile.
+ */
+const struct column_info *column_info_of(const struct profile *p, unsigned int column);
+
+/* Gives a column of events its name. What is not such a column, or no string, is left out. */
+void column_name_event(struct profile *p, const struct fact_event *event);
+
+/* Returns the column of the event that a user calls `name`, or NR_COLUMNS. */
+unsigned int column_find_event(const struct profile *p, const char *name);
 
 /* Returns the column of that name or pprof_name, or NR_COLUMNS. */
 enum profile_column column_find(const char *name);
 
 /* Returns what pprof files call the column. */
-const char *column_pprof_name(enum profile_column column);
+const char *column_pprof_name(const struct column_info *info);
 
 /* Sets for each column whether the profile has samples in it. */
 void columns_present(const struct profile *p, bool ret_present[NR_COLUMNS]);

@@ -20,7 +20,8 @@ struct copier {
 	uint32_t *strings, *modules, *threads, *frames, *stacks, *functions; /* ids in the sink */
 	/* scratch: the frames of one stack */
 	uint32_t *path;
-	uint32_t root; /* the frame of the origin, or PROFILE_NONE */
+	uint8_t columns[NR_COLUMNS]; /* in the sink; NR_COLUMNS: it has no room for the event */
+	uint32_t root;		     /* the frame of the origin, or PROFILE_NONE */
 };
 
 static uint32_t copy_string(struct copier *c, uint32_t id)
@@ -106,12 +107,70 @@ static void copy_samples(struct copier *c)
 	for (size_t i = 0; i < c->from->nr_samples; i++) {
 		struct profile_sample s = c->from->samples[i];
 
+		s.column = c->columns[s.column];
+		if (s.column == NR_COLUMNS)
+			continue;
 		s.stack = copy_stack(c, s.stack);
 		s.thread = copy_thread(c, s.thread);
 		s.labels = s.labels ? copy_string(c, s.labels) : 0;
 		if (s.time_ns)
 			s.time_ns += (uint64_t)c->opts->time_shift_ns;
 		c->sink->sample(c->sink, &s);
+	}
+}
+
+/* ---- events */
+
+static const struct fact_event *event_of(const struct profile *p, uint64_t column)
+{
+	const struct fact_event *e;
+	size_t nr;
+
+	e = facts_rows(p, FACT_EVENT, &nr);
+	for (size_t i = 0; i < nr; i++)
+		if (e[i].column == column)
+			return &e[i];
+	return NULL;
+}
+
+/* Finds the column of the event of that name in the vocabulary, or else a free one. */
+static uint8_t find_column(const struct profile *to, const char *name)
+{
+	unsigned int c;
+
+	for (c = COLUMN_EVENT_1; c <= COLUMN_EVENT_8; c++) {
+		const struct fact_event *e = event_of(to, c);
+
+		if (e && !strcmp(profile_str(to, (uint32_t)e->name), name))
+			return (uint8_t)c;
+	}
+	for (c = COLUMN_EVENT_1; c <= COLUMN_EVENT_8 && event_of(to, c);)
+		c++;
+	return c <= COLUMN_EVENT_8 ? (uint8_t)c : NR_COLUMNS;
+}
+
+/* Events of one name share a column, whatever their number in each profile. */
+static void copy_events(struct copier *c)
+{
+	for (unsigned int i = 0; i < NR_COLUMNS; i++)
+		c->columns[i] = (uint8_t)i;
+	for (unsigned int i = COLUMN_EVENT_1; i <= COLUMN_EVENT_8; i++) {
+		const struct fact_event *e = event_of(c->from, i), *there;
+		struct fact_event row;
+
+		if (!e)
+			continue;
+		c->columns[i] =
+			find_column(c->opts->vocabulary, profile_str(c->from, (uint32_t)e->name));
+		if (c->columns[i] == NR_COLUMNS)
+			continue;
+		there = event_of(c->opts->vocabulary, c->columns[i]);
+		row = (struct fact_event){
+			.column = c->columns[i],
+			.name = copy_string(c, (uint32_t)e->name),
+			.period = there && there->period != e->period ? 0 : e->period,
+		};
+		c->sink->fact(c->sink, FACT_EVENT, &row);
 	}
 }
 
@@ -267,6 +326,7 @@ void profile_copy(const struct profile *from, const struct profile_copy_opts *op
 
 	if (opts->origin)
 		c.root = origin_frame(&c, opts->origin);
+	copy_events(&c);
 	copy_samples(&c);
 	copy_facts(&c);
 	copy_function_modules(&c);

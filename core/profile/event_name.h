@@ -1,16 +1,41 @@
 /*
- * Names of perf events, as files of perf spell them, and the column that their samples belong to.
+ * Names of perf events, as perf spells them, and the column that their samples belong to.
  */
 #ifndef SPROF_EVENT_NAME_H
 #define SPROF_EVENT_NAME_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "core/profile/profile.h"
 
+#define EVENT_NAME_MAX 63 /* longest name of an event that sprof record takes */
+
+/* An event that the kernel knows by a number on every machine, whether or not it can count it. */
+struct event_number {
+	const char *name, *other_name; /* other_name: another spelling, or NULL */
+	uint32_t type;		       /* of perf_event_attr */
+	uint64_t config;
+};
+
+extern const struct event_number event_numbers[];
+extern const size_t nr_event_numbers;
+
 /* Is it the event that a user calls `want`? "cycles" stands for "cycles:u" and "cycles:P" too. */
 bool event_name_is(const char *name, const char *want);
+
+/*
+ * Returns the event of that name, without modifiers, with its number in *ret; false: it has none.
+ * L1-dcache-load-misses and its like are among them.
+ */
+bool event_name_number(const char *name, struct event_number *ret);
+
+/*
+ * Might it be the name of an event: a known one, a raw one (r1a8), that of a tracepoint
+ * (sched:sched_switch) or of a PMU (cpu/mem-loads/)? It then needs no escaping anywhere.
+ */
+bool event_name_is_plausible(const char *name);
 
 /*
  * The column of an event whose samples have periods of at most `max_period`, 0 = unknown. A period

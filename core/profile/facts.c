@@ -42,6 +42,7 @@
 #define COLLECTED "p@n"
 #define LEVEL "p@nnn"
 #define ESTIMATE "pnnnsnnnnnn"
+#define EVENT "nsn"
 
 CHECK(DEVICE, fact_gpu_device);
 CHECK(WORK, fact_gpu_work);
@@ -66,6 +67,7 @@ CHECK(SYSTEM_CALL, fact_system_call);
 CHECK(COLLECTED, fact_gpu_collected);
 CHECK(LEVEL, fact_gpu_level);
 CHECK(ESTIMATE, fact_gpu_estimate);
+CHECK(EVENT, fact_event);
 
 static const struct fact_info infos[NR_FACT_KINDS] = {
 	[FACT_GPU_DEVICE] = { DEVICE, sizeof(DEVICE) - 1, 2 },
@@ -91,6 +93,7 @@ static const struct fact_info infos[NR_FACT_KINDS] = {
 	[FACT_GPU_COLLECTED] = { COLLECTED, sizeof(COLLECTED) - 1, 0 },
 	[FACT_GPU_LEVEL] = { LEVEL, sizeof(LEVEL) - 1, 0 },
 	[FACT_GPU_ESTIMATE] = { ESTIMATE, sizeof(ESTIMATE) - 1, 5 },
+	[FACT_EVENT] = { EVENT, sizeof(EVENT) - 1, 1 },
 };
 
 struct fact_table {

@@ -45,6 +45,7 @@ enum fact_kind {
 	FACT_GPU_COLLECTED = 21,
 	FACT_GPU_LEVEL = 22,
 	FACT_GPU_ESTIMATE = 23,
+	FACT_EVENT = 24,
 	NR_FACT_KINDS
 };
 
@@ -445,6 +446,13 @@ struct fact_info {
 const struct fact_info *fact_info(uint64_t kind);
 
 struct facts;
+
+/* An event that was sampled beside the clock (sprof record -e). Key: column. */
+struct fact_event {
+	uint64_t column; /* one of COLUMN_EVENT_1 and on */
+	uint64_t name;	 /* string, as the user spelled the event */
+	uint64_t period; /* events between two samples; 1: all were sampled; 0: it varied */
+};
 
 /*
  * Adds a row of that kind (struct fact_...), with ids of the profile. Returns false where it

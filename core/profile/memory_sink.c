@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "core/base/alloc.h"
+#include "core/profile/column.h"
 
 struct profile_sink {
 	struct sink sink; /* first: the hooks cast back */
@@ -51,6 +52,8 @@ static void sink_sample(struct sink *sink, const struct profile_sample *sample)
 static void sink_fact(struct sink *sink, enum fact_kind kind, const void *row)
 {
 	facts_put(profile_of(sink), kind, row);
+	if (kind == FACT_EVENT)
+		column_name_event(profile_of(sink), row);
 }
 
 struct sink *profile_sink_new(struct profile *p)

@@ -89,6 +89,7 @@ void profile_free(struct profile *p)
 	intern_fini(&x->functions);
 	free(x);
 	facts_free(p->facts);
+	free(p->event_columns);
 	free(p->strings);
 	free(p->modules);
 	free(p->threads);

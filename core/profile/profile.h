@@ -155,8 +155,18 @@ enum profile_column {
 	COLUMN_WAITING = 20,	/* ns that threads waited for something other than a CPU */
 	COLUMN_RUNNABLE = 21,	/* ns that threads could have run and waited for a CPU */
 	COLUMN_LONG_CALLS = 22, /* ns of each system call that took long */
+	/*
+	 * Events of sprof record -e, such as page faults: a sample weighs the events since the one
+	 * before. The profile has their names: column_info_of().
+	 */
+	COLUMN_EVENT_1 = 23,
+	COLUMN_EVENT_8 = 30,
+	/* ns on a CPU, divided by the number of the targets' threads that ran at that moment */
+	COLUMN_LATENCY = 31,
 	NR_COLUMNS
 };
+
+#define NR_EVENT_COLUMNS (COLUMN_EVENT_8 - COLUMN_EVENT_1 + 1)
 
 /*
  * The state of the sample's thread towards the global interpreter lock, as the interpreter says.
@@ -246,6 +256,7 @@ struct profile_filtered {
 	uint64_t nr_samples[NR_COLUMNS];
 };
 
+struct column_info;
 struct facts;
 struct profile_index; /* the hash tables for interning; in profile.c */
 
@@ -267,7 +278,9 @@ struct profile {
 	size_t nr_strings, nr_modules, nr_threads, nr_frames, nr_stacks, nr_stack_frames;
 	size_t nr_samples, nr_functions, nr_locations;
 	struct profile_index *index;
-	struct facts *facts;	    /* core/profile/facts.h; NULL where there are none */
+	struct facts *facts; /* core/profile/facts.h; NULL where there are none */
+	/* of COLUMN_EVENT_1 and on, if FACT_EVENT has their names: column_info_of(); or NULL */
+	struct column_info *event_columns;
 	uint64_t nr_facts_left_out; /* rows that a recording has beyond those that are kept */
 	/*
 	 * All stacks together may have that many frames, because their ids have 32 bits; tests set

@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "core/profile/event_name.h"
 #include "core/profile/facts.h"
 #include "core/profile/profile.h"
 
@@ -63,6 +64,16 @@ enum source_clock {
 
 #define SOURCE_MAX_CGROUPS 8
 
+/* Events that are sampled beside the clock; number i has COLUMN_EVENT_1 + i. */
+struct source_events {
+	struct source_event {
+		char name[EVENT_NAME_MAX + 1]; /* as the user spelled it, with modifiers */
+		uint64_t period;	       /* events between two samples; 0: see freq_hz */
+	} list[NR_EVENT_COLUMNS];
+	size_t nr;
+	bool alone; /* the clock does not run */
+};
+
 struct source_config {
 	const pid_t *pids; /* targets that are running already */
 	size_t nr_pids;
@@ -82,9 +93,11 @@ struct source_config {
 	/* the program it will exec, as the user gave it; NULL where nothing is launched */
 	const char *program;
 	uint32_t freq_hz;
-	const char *event; /* "auto", "cpu-clock" or "cycles" */
-	bool no_python;	   /* record native frames only, even in interpreters */
+	const char *event;		    /* of the clock: "auto", "cpu-clock" or "cycles" */
+	const struct source_events *events; /* NULL: none; it outlives the source */
+	bool no_python;			    /* record native frames only, even in interpreters */
 	enum source_clock clock;
+	bool latency;	      /* with each sample, count the threads of targets that run then */
 	bool wakers;	      /* with waits: also who ended them */
 	bool syscalls;	      /* count and time system calls */
 	uint64_t syscalls_ns; /* those that take that long become samples; 0: none */

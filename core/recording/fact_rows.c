@@ -6,6 +6,7 @@
 
 #include "core/base/buffer.h"
 #include "core/base/cursor.h"
+#include "core/profile/column.h"
 #include "core/profile/profile.h"
 #include "core/recording/decode.h"
 
@@ -96,6 +97,8 @@ static bool decode_entry(struct decoder *d, enum fact_kind kind, struct cursor *
 	}
 	if (facts_put(d->p, kind, row))
 		*(info->nr_key ? &d->nr_sums : &d->nr_listed) += 1;
+	if (kind == FACT_EVENT)
+		column_name_event(d->p, (const struct fact_event *)row);
 	return true;
 }
 

@@ -165,7 +165,8 @@ static void sink_fact(struct sink *sink, enum fact_kind kind, const void *row)
 	struct recfile *w = recfile_of(sink);
 
 	encoder_fact(&w->encoder, kind, row);
-	if (kind == FACT_LIMIT) /* the recorder says them when it ends */
+	/* The recorder says limits when it ends; copies look for the names of events. */
+	if (kind == FACT_LIMIT || kind == FACT_EVENT)
 		facts_put(w->encoder.vocabulary, kind, row);
 	flush_when_full(w);
 }

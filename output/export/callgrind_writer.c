@@ -7,6 +7,7 @@
  */
 #include "output/export/exporter.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
@@ -233,8 +234,8 @@ static void add_head(struct writer *w)
 		if (!w->columns[c])
 			continue;
 		buffer_add_char(w->b, ' ');
-		for (const char *s = column_table[c].name; *s; s++)
-			buffer_add_char(w->b, *s == '-' ? '_' : *s);
+		for (const char *s = column_info_of(w->p, (unsigned int)c)->name; *s; s++)
+			buffer_add_char(w->b, ispunct((unsigned char)*s) ? '_' : *s);
 	}
 	buffer_add_string(w->b, "\nsummary:");
 	add_values(w, totals);

@@ -31,7 +31,7 @@ static void add_tree(struct buffer *b, char separator, const struct tree *tree)
 		const struct tree_node *n = &tree->nodes[i];
 		const struct tree_function *f = tree_function_of(tree, i);
 
-		cells_add_text(b, separator, column_table[tree->column].name);
+		cells_add_text(b, separator, tree->info->name);
 		cells_add_number(b, separator, i);
 		if (i)
 			buffer_add_u64(b, n->parent);

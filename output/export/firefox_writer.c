@@ -344,7 +344,7 @@ static void add_thread_head(struct writer *w, const struct timeline *timeline, s
 
 	buffer_add_string(&name, comm);
 	if (t->column != COLUMN_CPU && t->column != COLUMN_COUNT)
-		buffer_printf(&name, " (%s)", column_table[t->column].name);
+		buffer_printf(&name, " (%s)", column_info_of(w->p, t->column)->name);
 	buffer_add_string(w->b, "{\"processType\":\"default\",\"processName\":");
 	text_add_json(w->b, t->process ? profile_str(w->p, t->process) : comm);
 	buffer_add_string(w->b, ",\"name\":");

@@ -53,7 +53,7 @@ static void add_head(struct writer *w)
 		if (!present[c])
 			continue;
 		buffer_printf(w->b, "%s{\"name\": \"%s\", \"unit\": \"%s\"}", separator,
-			      column_table[c].name, export_column_unit(c));
+			      column_info_of(w->p, c)->name, export_column_unit(c));
 		separator = ", ";
 	}
 	buffer_add_string(w->b, "],\n");
@@ -133,7 +133,7 @@ static void add_value(struct writer *w, enum field field, const struct profile_s
 			buffer_add_u64(w->b, s->thread);
 		break;
 	case STACK: buffer_add_u64(w->b, w->stack_numbers[s->stack] - 1); break;
-	case COLUMN: buffer_printf(w->b, "\"%s\"", column_table[s->column].name); break;
+	case COLUMN: buffer_printf(w->b, "\"%s\"", column_info_of(w->p, s->column)->name); break;
 	case WEIGHT: buffer_add_u64(w->b, s->weight); break;
 	case NR_FIELDS: break;
 	}

@@ -162,8 +162,8 @@ static void add_profile(struct writer *w, struct buffer *scope, enum profile_col
 	const struct profile_meta *m = &w->p->meta;
 	struct buffer profile = { 0 };
 
-	add_value_type(w, &profile, OTLP_SAMPLE_TYPE, column_pprof_name(column),
-		       export_column_unit(column));
+	add_value_type(w, &profile, OTLP_SAMPLE_TYPE,
+		       column_pprof_name(column_info_of(w->p, column)), export_column_unit(column));
 	for (size_t first = 0, end; first < w->p->nr_samples; first = end) {
 		end = stack_groups_end(w->p, w->order, first);
 		add_sample(w, &profile, first, end, column);

@@ -68,8 +68,9 @@ static void add_types(struct writer *w)
 			continue;
 		if (c == COLUMN_CPU)
 			add_value_type(w, PPROF_SAMPLE_TYPE, "samples", "count");
-		add_value_type(w, PPROF_SAMPLE_TYPE, column_pprof_name(c), export_column_unit(c));
-		first = first && c != shown ? first : column_pprof_name(c);
+		add_value_type(w, PPROF_SAMPLE_TYPE, column_pprof_name(column_info_of(w->p, c)),
+			       export_column_unit(c));
+		first = first && c != shown ? first : column_pprof_name(column_info_of(w->p, c));
 	}
 	if (!first)
 		add_value_type(w, PPROF_SAMPLE_TYPE, "count", "count");

@@ -106,7 +106,7 @@ static int write_pstats(struct buffer *b, const struct profile *p)
 
 	if (err)
 		return err;
-	if (column_table[tree->column].unit != UNIT_NS) {
+	if (tree->info->unit != UNIT_NS) {
 		tree_free(tree);
 		return -EDOM;
 	}

@@ -149,7 +149,7 @@ static void add_track_names(struct writer *w, const struct track *t)
 	add_name(w, "process_name",
 		 t->process ? profile_str(w->p, t->process) : buffer_cstring(&name));
 	if (t->column != COLUMN_CPU)
-		buffer_printf(&name, " (%s)", column_table[t->column].name);
+		buffer_printf(&name, " (%s)", column_info_of(w->p, t->column)->name);
 	add_name(w, "thread_name", buffer_cstring(&name));
 	buffer_fini(&name);
 }

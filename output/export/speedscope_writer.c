@@ -113,7 +113,7 @@ static void add_stack(struct writer *w, uint32_t stack)
 static void add_names(struct writer *w, const struct track *t)
 {
 	struct buffer name = { 0 };
-	const char *column = column_table[t->column].name;
+	const char *column = column_info_of(w->p, t->column)->name;
 
 	if (t->thread != PROFILE_NONE) {
 		const struct profile_thread *thread = &w->p->threads[t->thread];

@@ -346,7 +346,7 @@ static void deflate_parts(struct buffer *parts, struct buffer *out)
 
 static bool samples_differ(const struct tree *tree, const struct diff *diff)
 {
-	if (!diff && column_table[tree->column].counted_by == tree->column)
+	if (!diff && tree->info->counted_by == tree->column)
 		return false;
 	for (uint32_t i = 0; i < tree->nr_nodes; i++)
 		if (tree->nodes[i].self != tree_events_of(tree, &tree->nodes[i]).self ||
@@ -358,7 +358,7 @@ static bool samples_differ(const struct tree *tree, const struct diff *diff)
 void svg_data_add(struct buffer *b, const struct tree *tree, const struct diff *diff,
 		  const struct profile *p)
 {
-	const struct column_info *column = &column_table[tree->column];
+	const struct column_info *column = tree->info;
 	bool samples = samples_differ(tree, diff), times = p && timeline_data_has(tree, p);
 	struct buffer parts[NR_PARTS] = { 0 }, packed = { 0 };
 

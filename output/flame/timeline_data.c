@@ -35,7 +35,7 @@ bool timeline_data_has(const struct tree *tree, const struct profile *p)
 {
 	size_t nr = 0;
 
-	if (!tree->sample_nodes || column_table[tree->column].exact)
+	if (!tree->sample_nodes || tree->info->exact)
 		return false;
 	for (size_t i = 0; i < p->nr_samples; i++) {
 		if (tree->sample_nodes[i] == PROFILE_NONE)

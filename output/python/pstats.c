@@ -218,7 +218,7 @@ static void find_calls(struct gatherer *g, const struct profile *p, bool is_whol
 		struct pstats_function *f = &g->by_first[i];
 
 		f->function = &g->tree->functions.list[i];
-		if (f->function->kind == FUNCTION_GPU && column_table[g->tree->column].exact) {
+		if (f->function->kind == FUNCTION_GPU && g->tree->info->exact) {
 			f->calls = f->events;
 			f->calls_known = true;
 		} else if (f->function->kind == FUNCTION_RANGE && is_whole) {

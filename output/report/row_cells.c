@@ -54,7 +54,15 @@ static void add_gil(struct buffer *b, char separator, const struct tree_gil *gil
 	buffer_add_char(b, separator);
 }
 
-static void add_heading_line(struct buffer *b, char separator, const char *by, bool has_gil)
+static void add_ratio(struct buffer *b, char separator, double value)
+{
+	if (value >= 0)
+		buffer_printf(b, "%.9g", value);
+	buffer_add_char(b, separator);
+}
+
+static void add_heading_line(struct buffer *b, char separator, const char *by, bool has_gil,
+			     bool has_ratio)
 {
 	const char *const headings[] = {
 		by,
@@ -73,10 +81,13 @@ static void add_heading_line(struct buffer *b, char separator, const char *by, b
 		NULL,
 	};
 	static const char *const gil[] = { "self_gil_percent", NULL };
+	static const char *const ratio[] = { "self_ratio", "total_ratio", NULL };
 
 	add_headings(b, separator, headings);
 	if (has_gil)
 		add_headings(b, separator, gil);
+	if (has_ratio)
+		add_headings(b, separator, ratio);
 	cells_end(b);
 }
 
@@ -87,7 +98,7 @@ void report_cells_write(struct buffer *b, char separator, const struct tree *tre
 	struct ranking ranking;
 
 	ranking_init(&ranking, tree, key);
-	add_heading_line(b, separator, by, tree->gil);
+	add_heading_line(b, separator, by, tree->gil, tree->ratio);
 	for (uint32_t i = 0; i < ranking.nr_rows && (!max_rows || i < max_rows); i++) {
 		const struct tree_sum *sum = &ranking.rows[i].sum;
 
@@ -96,6 +107,10 @@ void report_cells_write(struct buffer *b, char separator, const struct tree *tre
 		add_sums(b, separator, summary, (struct sums){ sum->total, sum->total_samples });
 		if (tree->gil)
 			add_gil(b, separator, &ranking.rows[i].gil);
+		if (tree->ratio) {
+			add_ratio(b, separator, ranking.rows[i].self_ratio);
+			add_ratio(b, separator, ranking.rows[i].total_ratio);
+		}
 		cells_end(b);
 	}
 	ranking_fini(&ranking);
@@ -107,7 +122,7 @@ void report_cells_write_tree(struct buffer *b, char separator, const struct tree
 	static const char *const place[] = { "id", "parent", "depth", NULL };
 
 	add_headings(b, separator, place);
-	add_heading_line(b, separator, by, false);
+	add_heading_line(b, separator, by, false, false);
 	for (uint32_t i = 0; i < tree->nr_nodes; i++) {
 		const struct tree_node *n = &tree->nodes[i];
 

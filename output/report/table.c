@@ -9,6 +9,7 @@
 #include "core/base/buffer.h"
 #include "core/profile/column.h"
 #include "output/report/grid.h"
+#include "output/tree/ratio.h"
 #include "output/text/number.h"
 #include "output/tree/summary.h"
 #include "output/text/text.h"
@@ -47,10 +48,41 @@ static void add_bar(struct buffer *b, const struct tree_sum *sum, uint64_t whole
 		add_times(b, unicode ? "\xe2\x96\x91" : "=", total - solid);
 }
 
-static void add_row(struct grid *g, const struct summary *s, const struct ranking_row *r,
-		    const struct table_opts *opts, bool has_gil)
+/*
+ * The margin of error is in samples. It can stand behind a value that is a number of samples, but
+ * not behind events, of which a sample stands for many.
+ */
+static bool values_are_samples(const struct summary *s)
 {
-	bool by_self = opts->key == RANKING_SELF, counts = s->info->unit == UNIT_COUNT;
+	return s->info->unit == UNIT_COUNT && !column_is_event(s->column);
+}
+
+static void add_ratios(struct grid *g, const struct ranking_row *r, bool has_ratio)
+{
+	struct buffer *cell = grid_cell(g);
+
+	if (has_ratio)
+		ratio_add_value(cell, r->self_ratio);
+	cell = grid_cell(g);
+	if (has_ratio)
+		ratio_add_value(cell, r->total_ratio);
+}
+
+/* "IPC", or "per cpu second". */
+static void name_ratio(struct buffer *b, const struct tree *tree)
+{
+	const struct tree_ratio *r = tree->ratio;
+
+	if (r && !strcmp(tree->info->name, "instructions") && !strcmp(r->name, "cycles"))
+		buffer_add_string(b, "IPC");
+	else if (r)
+		buffer_printf(b, "per %s%s", r->name, r->per_second ? " second" : "");
+}
+
+static void add_row(struct grid *g, const struct summary *s, const struct ranking_row *r,
+		    const struct table_opts *opts, bool has_gil, bool has_ratio)
+{
+	bool by_self = opts->key == RANKING_SELF, counts = values_are_samples(s);
 	uint64_t samples = by_self ? r->sum.self_samples : r->sum.total_samples;
 
 	grid_share(g, r->sum.self, s->total);
@@ -72,6 +104,7 @@ static void add_row(struct grid *g, const struct summary *s, const struct rankin
 		grid_cell(g);
 	else
 		summary_add_count(grid_cell(g), s, samples, opts->unicode);
+	add_ratios(g, r, has_ratio);
 	grid_name(g, r->function->name, r->function->kind, 0, "");
 	grid_text(g, r->function->module);
 	grid_style(g, "\033[2m");
@@ -110,12 +143,16 @@ void table_write(struct buffer *b, const struct tree *tree, const struct summary
 	const char *const spare[] = {
 		"module", "bar", "gil", by_self ? "total" : "self", by_self ? "self" : "total", NULL
 	};
-	struct buffer samples = { 0 };
+	struct buffer samples = { 0 }, self_ratio = { 0 }, total_ratio = { 0 };
 	struct ranking ranking;
 	struct grid g;
 	uint32_t nr;
 
 	buffer_printf(&samples, "%s %s", by_self ? "Self" : "Total", summary->info->events);
+	buffer_add_string(&self_ratio, "Self ");
+	name_ratio(&self_ratio, tree);
+	buffer_add_string(&total_ratio, "Total ");
+	name_ratio(&total_ratio, tree);
 	const struct grid_column columns[] = {
 		{ NULL, "Self%", false },
 		{ NULL, "Total%", false },
@@ -124,6 +161,8 @@ void table_write(struct buffer *b, const struct tree *tree, const struct summary
 		{ "self", "Self", false },
 		{ "total", "Total", false },
 		{ NULL, buffer_cstring(&samples), false },
+		{ NULL, buffer_cstring(&self_ratio), false },
+		{ NULL, buffer_cstring(&total_ratio), false },
 		{ NULL, opts->heading, true },
 		{ "module", "Module", true },
 	};
@@ -137,12 +176,14 @@ void table_write(struct buffer *b, const struct tree *tree, const struct summary
 	ranking_init(&ranking, tree, opts->key);
 	nr = opts->max_rows && opts->max_rows < ranking.nr_rows ? opts->max_rows : ranking.nr_rows;
 	for (uint32_t i = 0; i < nr; i++)
-		add_row(&g, summary, &ranking.rows[i], opts, tree->gil);
+		add_row(&g, summary, &ranking.rows[i], opts, tree->gil, tree->ratio);
 	table_add_head(b, summary);
 	grid_write_text(b, &g, 0);
 	if (nr < ranking.nr_rows)
 		number_add_more(b, ranking.nr_rows - nr, opts->singular, opts->plural);
 	buffer_fini(&samples);
+	buffer_fini(&self_ratio);
+	buffer_fini(&total_ratio);
 	grid_fini(&g);
 	ranking_fini(&ranking);
 }

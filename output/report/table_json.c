@@ -61,6 +61,8 @@ static const char *unit_name(const struct summary *s)
 	case UNIT_BYTES: return "bytes";
 	case UNIT_COUNT: break;
 	}
+	if (column_is_event(s->column))
+		return "events";
 	/* A count that is not one of samples. */
 	return s->info->counted_by == NR_COLUMNS ? s->info->name : NULL;
 }
@@ -156,6 +158,23 @@ static void add_row(struct buffer *b, const struct summary *s, const struct rank
 	add_number(b, "line", f->line);
 }
 
+static void add_one_ratio(struct buffer *b, const char *key, double value)
+{
+	if (value < 0)
+		buffer_printf(b, ", \"%s\": null", key);
+	else
+		buffer_printf(b, ", \"%s\": %.9g", key, value);
+}
+
+static void add_ratio(struct buffer *b, const struct tree_ratio *ratio,
+		      const struct ranking_row *row)
+{
+	buffer_add_string(b, ", ");
+	add_string(b, "per", ratio->name);
+	add_one_ratio(b, "self_ratio", row->self_ratio);
+	add_one_ratio(b, "total_ratio", row->total_ratio);
+}
+
 void report_json_write(struct buffer *b, const struct tree *tree, const struct summary *summary,
 		       enum ranking_key key, const char *by, uint32_t max_rows)
 {
@@ -169,6 +188,8 @@ void report_json_write(struct buffer *b, const struct tree *tree, const struct s
 		add_row(b, summary, &ranking.rows[i]);
 		if (tree->gil)
 			add_gil(b, &ranking.rows[i].gil);
+		if (tree->ratio)
+			add_ratio(b, tree->ratio, &ranking.rows[i]);
 		buffer_add_char(b, '}');
 	}
 	buffer_add_string(b, ranking.nr_rows ? "\n]\n}\n" : "]\n}\n");

@@ -14,6 +14,7 @@
 #include "output/tree/naming.h"
 #include "output/tree/ranking.h"
 #include "output/select/owners.h"
+#include "output/select/parallelism.h"
 #include "output/select/reasons.h"
 #include "output/select/restack.h"
 
@@ -224,6 +225,8 @@ const struct dimension dimension_table[] = {
 	{ "cgroup", "Cgroup", "cgroups", by_cgroup, by_cgroup, below_cgroup },
 	{ "container", "Container", "containers", by_container, by_container, below_container },
 	{ "user", "User", "users", by_user, by_user, below_user },
+	{ "parallelism", "Parallelism", "values", parallelism_replace, parallelism_replace,
+	  parallelism_add_root },
 	{ "reason", "Reason", "reasons", reasons_replace, reasons_replace, reasons_add_root },
 	{ "kind", "Kind", "kinds", by_kind, by_kind, by_kind },
 	{ 0 },

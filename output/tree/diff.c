@@ -293,6 +293,14 @@ static void add_up_removed(struct diff *d)
 	free(removed);
 }
 
+/* An event has its column by its place in the list of events. */
+static bool count_the_same(const struct tree *before, const struct tree *after)
+{
+	if (column_is_event(before->column) && column_is_event(after->column))
+		return !strcmp(before->info->name, after->info->name);
+	return before->column == after->column;
+}
+
 int diff_new(const struct tree *before, const struct tree *after, bool absolute,
 	     struct diff **ret_diff)
 {
@@ -302,15 +310,16 @@ int diff_new(const struct tree *before, const struct tree *after, bool absolute,
 	struct diff *d;
 	int err;
 
-	if (absolute && before->column != after->column && nr_before && nr_after)
+	if (absolute && !count_the_same(before, after) && nr_before && nr_after)
 		return -EINVAL;
 	if (before->nodes[0].total + after->nodes[0].total >= TREE_MAX_TOTAL)
 		return -ERANGE;
 	d = m.diff = xcalloc(1, sizeof(*d));
 	d->absolute = absolute;
-	d->exact = column_table[before->column].exact && column_table[after->column].exact;
+	d->exact = before->info->exact && after->info->exact;
 	d->tree = xcalloc(1, sizeof(*d->tree));
 	d->tree->column = nr_after ? after->column : before->column;
+	d->tree->info = nr_after ? after->info : before->info;
 	merge_functions(&m);
 	err = write_lines(&m);
 	if (!err) {

@@ -53,6 +53,8 @@ void ranking_init(struct ranking *r, const struct tree *tree, enum ranking_key k
 			.function = f,
 			.sum = sums[i],
 			.gil = tree->gil ? tree->gil[i] : (struct tree_gil){ 0 },
+			.self_ratio = tree->ratio ? tree->ratio->self[i] : -1,
+			.total_ratio = tree->ratio ? tree->ratio->total[i] : -1,
 		};
 	}
 	qsort(r->rows, r->nr_rows, sizeof(*r->rows),

@@ -14,6 +14,8 @@ struct ranking_row {
 	const struct tree_function *function;
 	struct tree_sum sum;
 	struct tree_gil gil; /* of the self time */
+	/* see struct tree_ratio; below 0: unknown, or not asked for */
+	double self_ratio, total_ratio;
 };
 
 struct ranking {

@@ -81,7 +81,7 @@ void summary_init(struct summary *s, const struct profile *p, const struct tree 
 		.duration_ns = m->end_ns > m->start_ns ? m->end_ns - m->start_ns : 0,
 		.freq_hz = m->freq_hz,
 		.column = tree->column,
-		.info = &column_table[tree->column],
+		.info = tree->info,
 		.unfinished = m->unfinished,
 		.note = note,
 		.command = profile_str(p, m->command),
@@ -89,7 +89,7 @@ void summary_init(struct summary *s, const struct profile *p, const struct tree 
 		.event = profile_str(p, m->event),
 	};
 	/* The counters of a recording are about its samples, not about exact columns. */
-	if (!s->info->exact) {
+	if (!s->info->exact || column_is_event(s->column)) {
 		s->lost = p->stats.nr_lost;
 		s->throttled = p->stats.nr_throttled;
 		for (int i = 0; i < NR_MARKERS; i++) {
@@ -173,8 +173,10 @@ void summary_add_trust(struct buffer *b, const struct summary *s)
 		/* the samples weigh differently */
 	} else if (s->info->sums) {
 		buffer_add_string(b, ", sums of another profiler");
-	} else if (s->info->exact) {
+	} else if (s->info->exact && !s->lost && !s->throttled) {
 		buffer_add_string(b, ", every one counted");
+	} else if (s->info->exact) {
+		/* Some are missing, and nothing says which. */
 	} else if (s->samples) {
 		/* 1%: about the smallest share of the samples that people still act on. */
 		double margin = 1.96 * sqrt(0.01 * 0.99 / (double)s->samples);
@@ -188,7 +190,7 @@ void summary_add_origin(struct buffer *b, const struct summary *s)
 {
 	const char *separator = "";
 
-	if (s->info->exact) {
+	if (s->info->exact && !column_is_event(s->column)) {
 		buffer_add_string(b, s->info->title);
 		if (s->duration_ns) {
 			buffer_add_string(b, " in ");
@@ -200,7 +202,7 @@ void summary_add_origin(struct buffer *b, const struct summary *s)
 		number_add_time(b, s->duration_ns);
 		separator = " ";
 	}
-	if (s->freq_hz) {
+	if (s->freq_hz && !s->info->exact) {
 		buffer_printf(b, "%sat %u Hz", separator, s->freq_hz);
 		separator = ", ";
 	} else if (s->duration_ns) {

@@ -190,13 +190,14 @@ int tree_new(const struct profile *p, const struct tree_opts *opts, struct tree 
 	int err;
 
 	tree->column = opts->column_given ? opts->column : column_default(p);
+	tree->info = column_info_of(p, tree->column);
 	tree->sample_nodes = opts->sample_nodes || opts->gil ? no_nodes(p) : NULL;
 	err = tree_lines_init(&b.lines, p, tree->column, opts->without_modules, &tree->functions,
 			      tree->sample_nodes);
 	if (err)
 		goto out;
 	b.with_inlined = tree->functions.with_inlined;
-	b.with_events = column_table[tree->column].counted_by != tree->column;
+	b.with_events = tree->info->counted_by != tree->column;
 	if (tree->sample_nodes)
 		b.nodes_of = xcalloc(b.lines.nr_numbers, sizeof(*b.nodes_of));
 	build_nodes(&b);
@@ -227,6 +228,11 @@ void tree_free(struct tree *tree)
 	free(tree->events);
 	free(tree->sample_nodes);
 	free(tree->gil);
+	if (tree->ratio) {
+		free(tree->ratio->self);
+		free(tree->ratio->total);
+		free(tree->ratio);
+	}
 	free(tree);
 }
 

@@ -39,22 +39,32 @@ struct tree_gil {
 	uint64_t known, held;
 };
 
+/* How much there is for each of another column (ratio.h), by function. */
+struct tree_ratio {
+	const char *name;     /* of that column; of the profile */
+	bool per_second;      /* its values are ns; the ratios are of seconds */
+	double *self, *total; /* below 0: unknown, as the function has none of that column */
+};
+
 struct tree {
 	struct tree_functions functions;
 	struct tree_node *nodes;    /* [0] is the root; there is always one */
 	struct tree_events *events; /* by node; NULL: self and total are the counts */
 	uint32_t nr_nodes;
 	enum profile_column column;
+	const struct column_info *info; /* of that column, in this profile */
 	/* If requested: by sample its leaf node, PROFILE_NONE = in another column. */
 	uint32_t *sample_nodes;
 	/* If requested: by function; NULL if nothing is known of the GIL. */
 	struct tree_gil *gil;
+	struct tree_ratio *ratio; /* to another column: ratio_add(); or NULL */
 };
 
 struct tree_opts {
 	bool without_modules; /* merge functions of one name in different modules */
 	bool column_given;    /* else column_default() */
 	enum profile_column column;
+	const char *event; /* the column is that of this event, which not every profile has */
 	bool sample_nodes; /* fill tree.sample_nodes */
 	bool gil;	   /* fill tree.gil */
 };

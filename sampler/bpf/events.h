@@ -26,6 +26,8 @@
 #define KNOWN_RULE_SETS 1024 /* power of two; of the cache of rules */
 #define STACK_SLOTS 16384    /* power of two; small enough to stay in the CPU's cache */
 #define MAX_CGROUPS 8	     /* whose processes are sampled */
+#define MAX_CPUS 1024	     /* that are looked at to count running threads */
+#define MAX_EVENTS 8	     /* sampled beside the clock */
 #define MAX_PYTHONS 1024     /* interpreters at distinct addresses; number 0 is none */
 
 /* An executable mapping. vaddr in the module's unwind table = pc - bias. */
@@ -121,8 +123,9 @@ struct sample_event {
 	__u64 key; /* of the stack record with its frames, which is sent once for all samples */
 	__u64 weight_ns;
 	__u32 tid;
-	__u8 gil; /* enum py_gil */
-	__u8 pad[3];
+	__u8 gil;   /* enum py_gil */
+	__u8 event; /* of a sample of a running thread: 0 the clock, else number + 1 of the event */
+	__u16 running; /* of a tick of the clock: threads of targets on CPUs; 0: not asked for */
 	char comm[COMM_SIZE];
 };
 _Static_assert(sizeof(struct sample_event) == 56, "no holes");

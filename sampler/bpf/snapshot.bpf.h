@@ -109,7 +109,8 @@ __noinline int send_snapshot(struct walk_state *st, __u64 weight, __u64 runnable
 	e->sample.weight_ns = weight;
 	e->sample.tid = (__u32)bpf_get_current_pid_tgid();
 	e->sample.gil = st->py.gil;
-	__builtin_memset(e->sample.pad, 0, sizeof(e->sample.pad));
+	e->sample.event = st->number;
+	e->sample.running = st->running;
 	bpf_get_current_comm(e->sample.comm, COMM_SIZE);
 	e->exec_id = (__u32)task->self_exec_id;
 	e->nr_kernel = st->event.nr_kernel;

@@ -24,6 +24,7 @@
 #include "sampler/bpf/python.bpf.h"
 #include "sampler/bpf/regs_x86_64.bpf.h"
 #include "sampler/bpf/root_end.bpf.h"
+#include "sampler/bpf/running.bpf.h"
 #include "sampler/bpf/snapshot.bpf.h"
 #include "sampler/bpf/task.h"
 #include "sampler/bpf/thread_stack.bpf.h"
@@ -31,32 +32,52 @@
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
+/* How many of each event's a tracepoint lets pass for one that is sampled. */
+const volatile __u64 event_periods[MAX_EVENTS];
+
+/* By number of an event: those that passed since the last sample. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, MAX_EVENTS);
+	__type(key, __u32);
+	__type(value, __u64);
+} events_passed SEC(".maps");
+
 /*
  * Takes the kernel frames and user registers of the sample. 1: there is a user stack to walk; 0:
  * there is none, and st->end says why.
  */
-static __always_inline int take_context(struct bpf_perf_event_data *ctx, struct walk_state *st)
+static __always_inline int take_kernel_context(void *ctx, struct walk_state *st)
 {
-	long bytes;
+	long bytes = bpf_get_stack(ctx, st->frames, MAX_KERNEL_FRAMES * 8, 0);
 
-	st->event.nr_kernel = 0;
-	st->event.in_kernel = regs_in_kernel(&ctx->regs);
-	if (!st->event.in_kernel) {
-		if (regs_are_32bit(&ctx->regs)) {
-			st->end = END_COMPAT;
-			return 0;
-		}
-		take_regs(&st->regs, &ctx->regs);
-		st->regs.exact = 1;
-		return 1;
-	}
-	bytes = bpf_get_stack(ctx, st->frames, MAX_KERNEL_FRAMES * 8, 0);
-	if (bytes > 0)
-		st->event.nr_kernel = ((__u64)bytes >> 3) & 127;
+	st->event.in_kernel = 1;
+	st->event.nr_kernel = bytes > 0 ? ((__u64)bytes >> 3) & 127 : 0;
 	return take_user_regs(st);
 }
 
-static __always_inline int send_sample(struct walk_state *st, __u64 weight)
+static __always_inline int take_context(struct bpf_perf_event_data *ctx, struct walk_state *st)
+{
+	if (regs_in_kernel(&ctx->regs))
+		return take_kernel_context(ctx, st);
+	st->event.nr_kernel = 0;
+	st->event.in_kernel = 0;
+	if (regs_are_32bit(&ctx->regs)) {
+		st->end = END_COMPAT;
+		return 0;
+	}
+	take_regs(&st->regs, &ctx->regs);
+	st->regs.exact = 1;
+	return 1;
+}
+
+/* A tracepoint is met in the kernel alone. */
+static __always_inline int take_any_context(void *ctx, struct walk_state *st, bool tracepoint)
+{
+	return tracepoint ? take_kernel_context(ctx, st) : take_context(ctx, st);
+}
+
+static __always_inline int send_sample(struct walk_state *st)
 {
 	struct sample_event *e;
 
@@ -68,10 +89,11 @@ static __always_inline int send_sample(struct walk_state *st, __u64 weight)
 	e->header = st->event.header;
 	e->header.type = EVENT_SAMPLE;
 	e->key = st->hash;
-	e->weight_ns = weight;
+	e->weight_ns = st->weight;
 	e->tid = (__u32)bpf_get_current_pid_tgid();
 	e->gil = st->py.gil;
-	__builtin_memset(e->pad, 0, sizeof(e->pad));
+	e->event = st->number;
+	e->running = st->running;
 	bpf_get_current_comm(e->comm, COMM_SIZE);
 	bpf_ringbuf_submit(e, wakeup_flag());
 	return 1;
@@ -99,14 +121,51 @@ static __always_inline bool is_target(const struct process_entry *p, __u32 tgid)
 	       (by_user && (__u32)bpf_get_current_uid_gid() == user && tgid != recorder);
 }
 
-SEC("perf_event")
-int on_sample(struct bpf_perf_event_data *ctx)
+/*
+ * Walks and sends the sample that st->number and st->weight begin. All programs that a CPU runs for
+ * perf events and tracepoints exclude each other, so they share its walk state.
+ */
+static __always_inline void take_sample(void *ctx, struct walk_state *st, struct process_entry *p,
+					__u32 tgid, bool tracepoint)
+{
+	bool sent;
+
+	begin_stack(st, tgid);
+	if (take_any_context(ctx, st, tracepoint)) {
+		if (!p)
+			p = add_process(tgid);
+		walk_thread(st, p, tgid);
+		if (wants_snapshot(st, p)) {
+			__u32 end = st->end;
+
+			if (take_any_context(ctx, st, tracepoint)) {
+				st->end = end;
+				if (st->python)
+					send_python(st);
+				if (send_snapshot(st, st->weight, 0)) {
+					p->nr_snapshots++;
+					return;
+				}
+			}
+			/* No room for stack bytes: send the frames that can be walked. */
+			if (st->python && take_any_context(ctx, st, tracepoint)) {
+				st->event.header.type = EVENT_STACK;
+				walk_thread(st, p, tgid);
+			}
+			st->end = end;
+		}
+	}
+	finish_key(st);
+	sent = !st->py.lost && send_sample(st);
+	if (!sent)
+		count(COUNTER_LOST);
+}
+
+static __always_inline int on_event(struct bpf_perf_event_data *ctx, bool latency)
 {
 	__u32 cpu = bpf_get_smp_processor_id(), tgid = bpf_get_current_pid_tgid() >> 32;
 	struct process_entry *p = bpf_map_lookup_elem(&processes, &tgid);
 	struct walk_state *st;
-	__u64 weight;
-	bool sent;
 
 	if (!is_target(p, tgid))
 		return 0;
@@ -115,35 +174,60 @@ int on_sample(struct bpf_perf_event_data *ctx)
 	st = bpf_map_lookup_elem(&states, &cpu);
 	if (!st)
 		return 0;
-	weight = fixed_weight_ns ? fixed_weight_ns : ctx->sample_period;
-	begin_stack(st, tgid);
-	if (take_context(ctx, st)) {
-		if (!p)
-			p = add_process(tgid);
-		walk_thread(st, p, tgid);
-		if (wants_snapshot(st, p)) {
-			__u32 end = st->end;
+	st->number = bpf_get_attach_cookie(ctx);
+	st->weight = fixed_weight_ns && !st->number ? fixed_weight_ns : ctx->sample_period;
+	if (latency)
+		count_running(st);
+	take_sample(ctx, st, p, tgid, false);
+	return 0;
+}
 
-			if (take_context(ctx, st)) {
-				st->end = end;
-				if (st->python)
-					send_python(st);
-				if (send_snapshot(st, weight, 0)) {
-					p->nr_snapshots++;
-					return 0;
-				}
-			}
-			/* No room for stack bytes: send the frames that can be walked. */
-			if (st->python && take_context(ctx, st)) {
-				st->event.header.type = EVENT_STACK;
-				walk_thread(st, p, tgid);
-			}
-			st->end = end;
-		}
-	}
-	finish_key(st);
-	sent = !st->py.lost && send_sample(st, weight);
-	if (!sent)
-		count(COUNTER_LOST);
+/* Runs at each tick of the clock, whose cookie is 0, and at events of counters. */
+SEC("perf_event")
+int on_sample(struct bpf_perf_event_data *ctx)
+{
+	return on_event(ctx, false);
+}
+
+/* The same, but it also counts what runs. Only one of the two is loaded. */
+SEC("perf_event")
+int on_sample_with_others(struct bpf_perf_event_data *ctx)
+{
+	return on_event(ctx, true);
+}
+
+/* Is this event the last of its period on this CPU? */
+static __always_inline bool ends_period(__u32 number)
+{
+	__u32 index = number - 1;
+	__u64 *passed = bpf_map_lookup_elem(&events_passed, &index);
+
+	if (!passed || index >= MAX_EVENTS)
+		return false;
+	if (++*passed < event_periods[index])
+		return false;
+	*passed = 0;
+	return true;
+}
+
+/* Runs at every event of a tracepoint, on any CPU. Loaded only where one is sampled. */
+SEC("tp")
+int on_tracepoint(void *ctx)
+{
+	__u32 cpu = bpf_get_smp_processor_id(), tgid = bpf_get_current_pid_tgid() >> 32;
+	struct process_entry *p = bpf_map_lookup_elem(&processes, &tgid);
+	__u32 number = bpf_get_attach_cookie(ctx);
+	struct walk_state *st;
+
+	if (!is_target(p, tgid) || !ends_period(number))
+		return 0;
+	if (callers_only && !task_is_readable((void *)bpf_get_current_task_btf()))
+		return 0;
+	st = bpf_map_lookup_elem(&states, &cpu);
+	if (!st)
+		return 0;
+	st->number = number;
+	st->weight = event_periods[(number - 1) & (MAX_EVENTS - 1)];
+	take_sample(ctx, st, p, tgid, true);
 	return 0;
 }

@@ -155,7 +155,8 @@ static __always_inline int send_call(struct walk_state *st, __u64 ns)
 	e->weight_ns = ns;
 	e->tid = (__u32)bpf_get_current_pid_tgid();
 	e->gil = st->py.gil;
-	__builtin_memset(e->pad, 0, sizeof(e->pad));
+	e->event = 0;
+	e->running = 0;
 	bpf_get_current_comm(e->comm, COMM_SIZE);
 	bpf_ringbuf_submit(e, wakeup_flag());
 	return 1;

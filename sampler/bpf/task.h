@@ -101,6 +101,16 @@ struct task_struct {
 	struct thread_struct thread;
 };
 
+/* Of a CPU. */
+struct rq {
+	struct task_struct *curr;
+};
+
+/* Where groups of threads are scheduled (CONFIG_FAIR_GROUP_SCHED). */
+struct cfs_rq___queue {
+	struct rq *rq;
+};
+
 #pragma clang attribute pop
 
 /* The bits of flags that say whether others may read the memory (include/linux/sched/coredump.h) */

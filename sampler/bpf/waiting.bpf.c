@@ -56,7 +56,8 @@ static __noinline int send_wait(struct walk_state *st, const struct drawn_wait *
 	e->sample.weight_ns = c->weight;
 	e->sample.tid = (__u32)bpf_get_current_pid_tgid();
 	e->sample.gil = st->py.gil;
-	__builtin_memset(e->sample.pad, 0, sizeof(e->sample.pad));
+	e->sample.event = 0;
+	e->sample.running = 0;
 	bpf_get_current_comm(e->sample.comm, COMM_SIZE);
 	e->runnable_ns = c->runnable_ns;
 	e->facts = c->facts;
@@ -229,7 +230,8 @@ static __always_inline void send_first_wait(struct task_struct *task, __u64 weig
 	e->sample.weight_ns = e->runnable_ns = weight;
 	e->sample.tid = task->pid;
 	e->sample.gil = 0;
-	__builtin_memset(e->sample.pad, 0, sizeof(e->sample.pad));
+	e->sample.event = 0;
+	e->sample.running = 0;
 	bpf_probe_read_kernel(e->sample.comm, COMM_SIZE, task->comm);
 	__builtin_memset(&e->facts, 0, sizeof(e->facts));
 	e->facts.off_ns = weight;

@@ -208,7 +208,8 @@ static __always_inline void fill_last_wait(struct snapshot_buffer *b, const stru
 	e->sample.weight_ns = weight;
 	e->sample.tid = task->pid;
 	e->sample.gil = 0;
-	__builtin_memset(e->sample.pad, 0, sizeof(e->sample.pad));
+	e->sample.event = 0;
+	e->sample.running = 0;
 	bpf_probe_read_kernel(e->sample.comm, COMM_SIZE, task->comm);
 	e->exec_id = (__u32)task->self_exec_id;
 	e->nr_kernel = 0;

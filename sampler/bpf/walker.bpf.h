@@ -55,6 +55,10 @@ struct walk_state {
 	__u64 window[WINDOW_SIZE / 8];
 	__u32 end; /* enum walk_end */
 	__u32 nr_user;
+	/* of the sample of a running thread that is being taken */
+	__u64 weight;
+	__u32 number;	/* sample_event.event */
+	__u32 running;	/* sample_event.running; counted anew at each tick, or always 0 */
 	__u64 limit_ns; /* how long this walk may take */
 	/* root_end.bpf.h: the outermost frames, a ring, and where an earlier walk stopped */
 	__u32 nr_outer;

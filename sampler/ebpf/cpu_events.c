@@ -11,19 +11,18 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "core/base/alloc.h"
 #include "core/base/cpus.h"
+#include "sampler/events/throttle_ring.h"
 
 #define JITTER_NS (2000ull * 1000 * 1000)
 #define JITTER_PERCENT 3
 
 struct cpu_event {
 	int fd;
-	/* a page of data, for PERF_RECORD_THROTTLE */
 	struct perf_event_mmap_page *ring;
 };
 
@@ -80,18 +79,12 @@ int cpu_events_new(const char *event, uint32_t freq_hz, struct cpu_events **ret_
 	return 0;
 }
 
-static size_t ring_size(void)
-{
-	return 2 * (size_t)sysconf(_SC_PAGESIZE);
-}
-
 void cpu_events_free(struct cpu_events *e)
 {
 	if (!e)
 		return;
 	for (size_t i = 0; i < e->nr; i++) {
-		if (e->events[i].ring)
-			munmap(e->events[i].ring, ring_size());
+		throttle_ring_unmap(e->events[i].ring);
 		close(e->events[i].fd);
 	}
 	free(e->events);
@@ -134,9 +127,7 @@ int cpu_events_open(struct cpu_events *e, int program_fd)
 		}
 		event = &e->events[e->nr++];
 		event->fd = fd;
-		event->ring = mmap(NULL, ring_size(), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-		if (event->ring == MAP_FAILED)
-			event->ring = NULL;
+		event->ring = throttle_ring_map(fd);
 		if (!event->ring || ioctl(fd, PERF_EVENT_IOC_SET_BPF, program_fd))
 			err = -errno;
 	}
@@ -172,30 +163,11 @@ void cpu_events_jitter(struct cpu_events *e, uint64_t now_ns)
 	}
 }
 
-static uint64_t read_throttles(struct perf_event_mmap_page *ring)
-{
-	/* Pairs with the kernel's store-release of data_head: records before it are complete. */
-	uint64_t head = __atomic_load_n(&ring->data_head, __ATOMIC_ACQUIRE), tail, nr = 0;
-	uint64_t mask = ring_size() / 2 - 1;
-	const uint8_t *data = (const uint8_t *)ring + mask + 1;
-	struct perf_event_header h;
-
-	/* Records are multiples of 8 bytes, so a header never wraps. */
-	for (tail = ring->data_tail; head - tail >= sizeof(h); tail += h.size) {
-		memcpy(&h, data + (tail & mask), sizeof(h));
-		if (h.size < sizeof(h))
-			break;
-		nr += h.type == PERF_RECORD_THROTTLE;
-	}
-	__atomic_store_n(&ring->data_tail, head, __ATOMIC_RELEASE);
-	return nr;
-}
-
 uint64_t cpu_events_read_throttles(struct cpu_events *e)
 {
 	uint64_t nr = 0;
 
 	for (size_t i = 0; i < e->nr; i++)
-		nr += read_throttles(e->events[i].ring);
+		nr += throttle_ring_read(e->events[i].ring);
 	return nr;
 }

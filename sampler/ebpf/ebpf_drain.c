@@ -197,6 +197,8 @@ static void sink_sample(struct ebpf_drain *d, const struct sample_event *e,
 	};
 
 	sample_sink_sample(&d->out, &sample, known);
+	if (column == COLUMN_CPU && e->running)
+		sample_sink_latency(&d->out, &sample, e->running);
 }
 
 /* The two parts of a wait have a stack and a column each; a part of no length is no sample. */
@@ -225,6 +227,16 @@ static bool sink_wait(struct ebpf_drain *d, const struct wait_event *e)
 	return true;
 }
 
+/* The column of a sample of a running thread. */
+static enum profile_column column_of_sample(const struct sample_event *e)
+{
+	if (e->header.type == EVENT_CALL)
+		return COLUMN_LONG_CALLS;
+	if (!e->event || e->event > NR_EVENT_COLUMNS)
+		return COLUMN_CPU;
+	return (enum profile_column)(COLUMN_EVENT_1 + e->event - 1);
+}
+
 /* false: its stack has not come yet. */
 static bool sink_if_known(struct ebpf_drain *d, const struct wait_event *e)
 {
@@ -234,9 +246,7 @@ static bool sink_if_known(struct ebpf_drain *d, const struct wait_event *e)
 		return sink_wait(d, e);
 	if (!stack_ids_find(d->stacks, e->sample.key, &known))
 		return false;
-	sink_sample(d, &e->sample,
-		    e->sample.header.type == EVENT_CALL ? COLUMN_LONG_CALLS : COLUMN_CPU,
-		    e->sample.weight_ns, known);
+	sink_sample(d, &e->sample, column_of_sample(&e->sample), e->sample.weight_ns, known);
 	return true;
 }
 
@@ -309,7 +319,7 @@ static void on_snapshot(struct ebpf_drain *d, const struct snapshot_event *e, si
 	if (e->wait)
 		sink_wait_snapshot(d, p, e, &w);
 	else
-		sink_sample(d, &e->sample, COLUMN_CPU, e->sample.weight_ns,
+		sink_sample(d, &e->sample, column_of_sample(&e->sample), e->sample.weight_ns,
 			    sample_sink_stack(&d->out, p, &w));
 }
 

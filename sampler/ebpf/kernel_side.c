@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -14,6 +15,7 @@
 #include <bpf/libbpf.h>
 
 #include "core/base/alloc.h"
+#include "core/base/cpus.h"
 #include "core/profile/source.h"
 #include "core/rights/privileges.h"
 #include "sampler/bpf/sprof.skel.h"
@@ -76,6 +78,31 @@ static int set_cgroups(struct kernel_side *k, const struct kernel_side_config *c
 	return 0;
 }
 
+/* -EOPNOTSUPP, reported: this kernel does not lead from a thread to its CPU's run queue. */
+static int find_run_queues(struct kernel_side *k)
+{
+	int program = bpf_program__fd(k->skel->progs.find_run_queue);
+	int map = bpf_map__fd(k->skel->maps.run_queues);
+	size_t nr_cpus = 0;
+	int *cpus = NULL, err = cpus_online(&cpus, &nr_cpus);
+
+	for (size_t i = 0; i < nr_cpus && !err; i++) {
+		LIBBPF_OPTS(bpf_test_run_opts, opts, .flags = BPF_F_TEST_RUN_ON_CPU,
+			    .cpu = (uint32_t)cpus[i]);
+		uint32_t cpu = (uint32_t)cpus[i];
+		uint64_t queue = 0;
+
+		if (cpu >= MAX_CPUS)
+			break;
+		if (bpf_prog_test_run_opts(program, &opts) && errno != ENXIO) /* it went offline */
+			err = -errno;
+		else if (bpf_map_lookup_elem(map, &cpu, &queue) || !queue)
+			err = -EOPNOTSUPP;
+	}
+	free(cpus);
+	return err;
+}
+
 int kernel_side_init(struct kernel_side *k, const struct kernel_side_config *config)
 {
 	uint32_t ring_bytes = config->system_wide ? SYSTEM_WIDE_RING_BYTES : RING_BYTES;
@@ -83,6 +110,7 @@ int kernel_side_init(struct kernel_side *k, const struct kernel_side_config *con
 	int err;
 
 	libbpf_set_print(ebpf_print_libbpf);
+	k->latency = config->latency;
 	k->skel = sprof_bpf__open();
 	if (!k->skel)
 		return -errno;
@@ -101,6 +129,15 @@ int kernel_side_init(struct kernel_side *k, const struct kernel_side_config *con
 	/* The rest is left for the native frames, so that a stack has them too. */
 	k->skel->rodata->python_ns = k->skel->rodata->walk_ns / 8 * 7;
 	k->skel->rodata->wakeup_bytes = ring_bytes / 4;
+	for (size_t i = 0; config->tracepoints && i < MAX_EVENTS; i++)
+		k->skel->rodata->event_periods[i] = config->event_periods[i];
+	k->skel->rodata->nr_cpus = nr_cpus;
+	bpf_program__set_autoload(k->skel->progs.find_run_queue, config->latency);
+	bpf_program__set_autoattach(k->skel->progs.find_run_queue, false);
+	bpf_program__set_autoload(k->skel->progs.on_sample, !config->latency);
+	bpf_program__set_autoload(k->skel->progs.on_sample_with_others, config->latency);
+	bpf_program__set_autoload(k->skel->progs.on_tracepoint, config->tracepoints);
+	bpf_program__set_autoattach(k->skel->progs.on_tracepoint, false);
 	if (config->system_wide)
 		bpf_map__set_max_entries(k->skel->maps.processes, SYSTEM_WIDE_PROCESSES);
 	bpf_map__set_max_entries(k->skel->maps.ring, ring_bytes);
@@ -108,6 +145,8 @@ int kernel_side_init(struct kernel_side *k, const struct kernel_side_config *con
 	bpf_map__set_max_entries(k->skel->maps.snapshots, nr_cpus);
 	bpf_map__set_max_entries(k->skel->maps.code_buffers, nr_cpus);
 	err = sprof_bpf__load(k->skel);
+	if (!err && config->latency)
+		err = find_run_queues(k);
 	if (err)
 		return err;
 	k->modules = map_array(k->skel->maps.modules, NR_MODULE_ENTRIES * sizeof(*k->modules));
@@ -146,9 +185,16 @@ int kernel_side_attach(struct kernel_side *k)
 	return sprof_bpf__attach(k->skel);
 }
 
+struct bpf_program *kernel_side_event_program(const struct kernel_side *k, bool tracepoint)
+{
+	if (tracepoint)
+		return k->skel->progs.on_tracepoint;
+	return k->latency ? k->skel->progs.on_sample_with_others : k->skel->progs.on_sample;
+}
+
 int kernel_side_sample_program(const struct kernel_side *k)
 {
-	return bpf_program__fd(k->skel->progs.on_sample);
+	return bpf_program__fd(kernel_side_event_program(k, false));
 }
 
 int kernel_side_ring(const struct kernel_side *k)

@@ -16,6 +16,7 @@
 #define NR_MODULE_ENTRIES (WALK_MAX_MODULES + WALK_MAX_RUNTIME_TABLES)
 
 struct arena;
+struct bpf_program;
 struct sprof_bpf;
 struct syscalls_side;
 struct waiting_side;
@@ -25,6 +26,7 @@ struct kernel_side {
 	struct sprof_bpf *skel;
 	struct waiting_side *waiting;	/* NULL: waits are not followed */
 	bool wakers;			/* and so are those that wake */
+	bool latency;			/* threads that run at a tick are counted */
 	struct syscalls_side *syscalls; /* NULL: they are not counted */
 	struct arena *arena;
 	struct module_entry *modules; /* NR_MODULE_ENTRIES: mapped files, then runtime code */
@@ -37,8 +39,11 @@ struct kernel_side_config {
 	bool system_wide, callers_only, no_children, by_user; /* as in source_config */
 	bool waits;					      /* follow the waits of threads */
 	bool wakers;					      /* and who wakes them */
+	bool latency;					      /* count running threads */
 	bool syscalls;					      /* count system calls */
 	uint64_t syscalls_ns;				      /* as in source_config */
+	const uint64_t *event_periods;			      /* of tracepoints, MAX_EVENTS */
+	bool tracepoints;				      /* some of the events are such */
 	uint32_t user;
 	const char *const *cgroups; /* folders, at most MAX_CGROUPS; see struct source_config */
 	size_t nr_cgroups;
@@ -57,6 +62,8 @@ int kernel_side_attach(struct kernel_side *k);
 
 /* Descriptors for others to use; they belong to the kernel side. */
 int kernel_side_sample_program(const struct kernel_side *k);
+/* The programs that events beside the clock run. */
+struct bpf_program *kernel_side_event_program(const struct kernel_side *k, bool tracepoint);
 int kernel_side_ring(const struct kernel_side *k);
 int kernel_side_pythons(const struct kernel_side *k);
 

@@ -34,6 +34,7 @@
 #include "sampler/ebpf/kernel_side.h"
 #include "sampler/ebpf/prefetch_rows.h"
 #include "sampler/ebpf/resync.h"
+#include "sampler/events/counted_events.h"
 #include "sampler/target/attach_error.h"
 #include "sampler/target/mapped_file.h"
 #include "sampler/target/process.h"
@@ -66,6 +67,7 @@ struct source {
 	struct targets *targets; /* as named on the command line */
 	bool callers_only;	 /* as in source_config */
 	enum source_clock clock;
+	bool has_clock;		 /* running threads are sampled by time */
 	struct members *members; /* of a cgroup or user when recording began; NULL: not asked for */
 	struct kernel_side kernel;
 	struct ebpf_files files;
@@ -76,6 +78,7 @@ struct source {
 	struct ebpf_resync resync;
 	/* where records come from */
 	struct cpu_events *events;
+	struct counted_events *counted; /* NULL: none */
 	struct ring_buffer *ring;
 	struct sideband *sideband;
 	int epoll_fd;
@@ -172,6 +175,7 @@ static int make_parts(struct source *s, const struct source_config *config)
 		.no_children = config->no_children,
 		.by_user = config->by_user,
 		.waits = config->clock != CLOCK_CPU,
+		.latency = config->latency,
 		.wakers = config->wakers,
 		.syscalls = config->syscalls,
 		.syscalls_ns = config->syscalls_ns,
@@ -180,6 +184,8 @@ static int make_parts(struct source *s, const struct source_config *config)
 		.nr_cgroups = config->nr_cgroups,
 		.period_ns = cpu_events_period_ns(s->events),
 		.fixed_weight_ns = cpu_events_fixed_weight_ns(s->events),
+		.tracepoints = s->counted && counted_events_tracepoints(s->counted),
+		.event_periods = s->counted ? counted_events_periods(s->counted) : NULL,
 	};
 	int err = kernel_side_init(&s->kernel, &kernel);
 
@@ -255,6 +261,7 @@ static int source_open(const struct source_config *config, struct source **ret)
 	}
 	s = xcalloc(1, sizeof(*s));
 	s->clock = config->clock;
+	s->has_clock = s->clock != CLOCK_OFF && !(config->events && config->events->alone);
 	s->epoll_fd = -1;
 	s->targets = targets_new();
 	s->callers_only = config->callers_only;
@@ -266,7 +273,14 @@ static int source_open(const struct source_config *config, struct source **ret)
 		source_close(s);
 		return err;
 	}
+	err = config->events ? counted_events_new(config->events, config->freq_hz, &s->counted) : 0;
+	if (err) {
+		source_close(s);
+		return err;
+	}
 	err = make_parts(s, config);
+	if (err == -EOPNOTSUPP && config->latency)
+		what = "see what each CPU runs, for --latency";
 	if (!err)
 		err = open_events(s, &what);
 	if (err)
@@ -300,7 +314,10 @@ static int source_start(struct source *s)
 	err = s->kernel.waiting ? waiting_side_start(s->kernel.waiting) : 0;
 	if (!err && s->kernel.syscalls)
 		err = syscalls_side_start(s->kernel.syscalls);
-	if (!err && s->clock != CLOCK_OFF)
+	if (!err && s->counted)
+		err = counted_events_start(s->counted, kernel_side_event_program(&s->kernel, false),
+					   kernel_side_event_program(&s->kernel, true));
+	if (!err && s->has_clock)
 		err = cpu_events_enable(s->events);
 	if (err)
 		log_error(-err, "start sampling");
@@ -325,6 +342,12 @@ static void tell_limits(struct source *s, struct sink *sink)
 	limits_tell(&s->limits, sink);
 }
 
+static void read_throttles(struct source *s)
+{
+	s->stats.nr_throttled +=
+		cpu_events_read_throttles(s->events) + counted_events_read_throttles(s->counted);
+}
+
 static int source_drain(struct source *s, struct sink *sink, int timeout_ms)
 {
 	struct epoll_event events[16];
@@ -335,6 +358,7 @@ static int source_drain(struct source *s, struct sink *sink, int timeout_ms)
 	if (epoll_wait(s->epoll_fd, events, 16, timeout_ms) < 0 && errno != EINTR)
 		return -errno;
 	now = monotonic_ns();
+	counted_events_tell(s->counted, sink); /* first, for an unfinished recording */
 	ebpf_drain_begin(s->drain, sink, now + UNWIND_NS);
 	handled = now - SETTLE_NS;
 	left = drain_rings(s, handled);
@@ -349,7 +373,7 @@ static int source_drain(struct source *s, struct sink *sink, int timeout_ms)
 	}
 	ebpf_resync(&s->resync, &s->processes, kernel_side_counter(&s->kernel, COUNTER_EVENTS_LOST),
 		    handled);
-	s->stats.nr_throttled += cpu_events_read_throttles(s->events);
+	read_throttles(s);
 	cpu_events_jitter(s->events, now);
 	if (s->kernel.waiting)
 		waiting_side_poll(s->kernel.waiting, now);
@@ -372,6 +396,8 @@ static void report_unreadable(const struct source *s)
 static void source_stop(struct source *s, struct sink *sink)
 {
 	cpu_events_disable(s->events);
+	counted_events_stop(s->counted);
+	counted_events_tell(s->counted, sink);
 	if (s->kernel.waiting)
 		waiting_side_stop(s->kernel.waiting);
 	if (s->kernel.syscalls) {
@@ -379,7 +405,7 @@ static void source_stop(struct source *s, struct sink *sink)
 		syscalls_side_tell(s->kernel.syscalls, sink);
 	}
 	report_unreadable(s);
-	s->stats.nr_throttled += cpu_events_read_throttles(s->events);
+	read_throttles(s);
 	ebpf_drain_begin(s->drain, sink, monotonic_ns() + LAST_UNWIND_NS);
 	drain_rings(s, UINT64_MAX);
 	if (s->kernel.waiting) {
@@ -402,7 +428,9 @@ static void source_stats(const struct source *s, struct profile_stats *ret_stats
 
 static const char *source_event(const struct source *s)
 {
-	return s->clock == CLOCK_OFF ? "sched_switch" : cpu_events_name(s->events);
+	if (s->has_clock)
+		return cpu_events_name(s->events);
+	return s->counted ? counted_events_first(s->counted) : "sched_switch";
 }
 
 static int source_open_module(void *context, uint32_t module)
@@ -432,6 +460,7 @@ static void source_close(struct source *s)
 	if (!s)
 		return;
 	cpu_events_free(s->events);
+	counted_events_free(s->counted);
 	sideband_close(s->sideband);
 	ring_buffer__free(s->ring);
 	if (s->epoll_fd >= 0)

@@ -84,6 +84,14 @@ static bool wants_python(const struct source_config *config)
 
 static enum source_fit source_fit(const struct source_config *config, char *why, size_t why_size)
 {
+	if (config->latency) {
+		snprintf(why, why_size, "perf does not know what else runs");
+		return SOURCE_CANNOT;
+	}
+	if (config->events) {
+		snprintf(why, why_size, "perf samples no events beside the clock");
+		return SOURCE_CANNOT;
+	}
 	if (config->syscalls) {
 		snprintf(why, why_size, "perf does not count system calls");
 		return SOURCE_CANNOT;

@@ -5,6 +5,7 @@
  */
 #include "sampler/sink/sample_sink.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -349,4 +350,20 @@ void sample_sink_sample(struct sample_sink *out, const struct profile_sample *sa
 	if (stack.incomplete)
 		out->stats->nr_incomplete[stack.incomplete - 1]++;
 	out->sink->sample(out->sink, sample);
+}
+
+/* The label is spelled as labels_add() does; a number without a unit. */
+void sample_sink_latency(struct sample_sink *out, const struct profile_sample *sample,
+			 uint32_t running)
+{
+	struct profile_sample s = *sample;
+	char label[32];
+	int length = snprintf(label, sizeof(label), "parallelism=%u\t", running);
+
+	if (out->sink->wants && !out->sink->wants(out->sink, sample))
+		return;
+	s.column = COLUMN_LATENCY;
+	s.weight = (s.weight + running / 2) / running;
+	s.labels = out->sink->string(out->sink, label, (size_t)length);
+	out->sink->sample(out->sink, &s);
 }

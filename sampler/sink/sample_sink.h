@@ -87,4 +87,11 @@ uint32_t sample_sink_known_thread(const struct sample_sink *out, uint32_t pid, u
 void sample_sink_sample(struct sample_sink *out, const struct profile_sample *sample,
 			struct known_stack stack);
 
+/*
+ * Adds the sample to COLUMN_LATENCY, too: its weight divided by how many threads ran, which becomes
+ * a label. It is not counted as a sample again.
+ */
+void sample_sink_latency(struct sample_sink *out, const struct profile_sample *sample,
+			 uint32_t running);
+
 #endif

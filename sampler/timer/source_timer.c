@@ -110,17 +110,15 @@ static enum source_fit source_fit(const struct source_config *config, char *why,
 	size_t nr_refused = 0;
 	struct timer_way way;
 	char reason[128];
+	const char *lack = config->clock == CLOCK_OFF ? "cannot sample waits alone"
+			   : config->latency	      ? "does not know what else runs"
+			   : config->events	      ? "samples no events beside the clock"
+			   : config->syscalls	      ? "does not count system calls"
+			   : config->wakers	      ? "does not see who wakes a thread"
+						      : NULL;
 
-	if (config->clock == CLOCK_OFF) {
-		snprintf(why, why_size, "timer cannot sample waits alone");
-		return SOURCE_CANNOT;
-	}
-	if (config->syscalls) {
-		snprintf(why, why_size, "timer does not count system calls");
-		return SOURCE_CANNOT;
-	}
-	if (config->wakers) {
-		snprintf(why, why_size, "timer does not see who wakes a thread");
+	if (lack) {
+		snprintf(why, why_size, "timer %s", lack);
 		return SOURCE_CANNOT;
 	}
 	if (config->system_wide || !knows_event(config->event)) {

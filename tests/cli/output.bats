@@ -218,10 +218,10 @@ picture() {
 			        [number() for _ in range(2)]
 			        skip(2)
 			        [number() for _ in range(4)]
-			    nr = number()
-			    [number() for _ in range(nr - 1)]
+			    nr, steps, calls = number(), number(), number()
+			    skip(steps)
 			    while functions:
-			        skip(nr)
+			        skip(calls)
 			        functions //= 256
 			    return sum(number() for _ in range(nr))
 			got = [total(packed) for packed in re.findall(r'<metadata class="data"[^>]*>([^<]*)<', text)]

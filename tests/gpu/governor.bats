@@ -34,6 +34,7 @@ within_limit() { # parts per thousand
 	[ $((cost * 1000)) -le $((time * $1 * 5 / 4)) ]
 }
 
+# bats test_tags=full
 @test "a program that only launches costs no more than the limit" {
 	record_gpu --max-overhead 2% -- "$WORK" spin:6000
 	within_limit 20
@@ -45,6 +46,7 @@ within_limit() { # parts per thousand
 }
 
 # The program says how often it launched. Four standard errors are not reached by chance.
+# bats test_tags=full
 @test "estimates of a high rate of launches are off by no more than their error" {
 	SPIN_COUNT=$PWD/count record_gpu --max-overhead 2% -- "$WORK" rate:8000
 	within_limit 20

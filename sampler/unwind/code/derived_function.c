@@ -1,7 +1,6 @@
 /*
  * Passes 2 to 4 over the blocks of a function. A function must prove itself: at each exit that was
- * found rsp is at the return address and rbp is the caller's. For functions that are called, rsp is
- * enough: assembly calls parts of itself that keep no register. Code that leads to such an exit has
+ * found rsp is at the return address and rbp is the caller's. Code that leads to such an exit has
  * the right frame. Other code has rules only in a function that is sure to be one: as far as no
  * call that may not return comes before it, or all of it if all ways through the function end in
  * calls that never return.
@@ -23,13 +22,6 @@ static bool is_block_end(const struct function_search *s, uint32_t at)
 
 /* ---- pass 2: the frame at each block */
 
-/* Can a function be left with this frame? */
-static bool may_leave(const struct function_search *s, const struct abstract_frame *state)
-{
-	return s->trust == FUNCTION_SURE ? abstract_frame_can_return(state)
-					 : abstract_frame_is_bare(state);
-}
-
 static bool meet(struct function_search *s, int64_t target, const struct abstract_frame *state)
 {
 	enum code_edge edge = code_blocks_edge(s, target);
@@ -38,7 +30,7 @@ static bool meet(struct function_search *s, int64_t target, const struct abstrac
 	if (edge == EDGE_OTHER) {
 		s->nr_exits++;
 		s->returns = true;
-		return may_leave(s, state);
+		return abstract_frame_is_bare(state);
 	}
 	if (edge == EDGE_UNKNOWN) {
 		s->partial = true;
@@ -114,7 +106,7 @@ static bool follow(struct function_search *s, struct code_block *block)
 		if (in.kind == INSTRUCTION_RET) {
 			s->nr_exits++;
 			s->returns = true;
-			return may_leave(s, &state);
+			return abstract_frame_is_bare(&state);
 		}
 		if (in.kind == INSTRUCTION_JUMP_INDIRECT)
 			return meet_indirect(s, block, at, &state);

@@ -195,18 +195,12 @@ bool abstract_frame_meet(struct abstract_frame *state, const struct abstract_fra
 	return changed;
 }
 
-bool abstract_frame_can_return(const struct abstract_frame *state)
-{
-	static const struct frame_value sp = { RETURN_ADDRESS, FRAME_CFA };
-
-	return equal(state->regs[RSP], sp);
-}
-
 bool abstract_frame_is_bare(const struct abstract_frame *state)
 {
+	static const struct frame_value sp = { RETURN_ADDRESS, FRAME_CFA };
 	static const struct frame_value fp = { 0, FRAME_CALLERS_RBP };
 
-	return abstract_frame_can_return(state) && equal(state->regs[RBP], fp);
+	return equal(state->regs[RSP], sp) && equal(state->regs[RBP], fp);
 }
 
 static bool fits_16(int64_t value)

@@ -44,8 +44,6 @@ bool abstract_frame_step(struct abstract_frame *state, const struct instruction 
 bool abstract_frame_meet(struct abstract_frame *state, const struct abstract_frame *other);
 /* Is it as at the first instruction: rsp at the return address, rbp the caller's? */
 bool abstract_frame_is_bare(const struct abstract_frame *state);
-/* Is rsp at the return address, whatever rbp is? */
-bool abstract_frame_can_return(const struct abstract_frame *state);
 /* The unwind rule of this state; false: there is none. */
 bool abstract_frame_rule(const struct abstract_frame *state, struct walk_rule *ret);
 

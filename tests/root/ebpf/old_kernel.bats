@@ -68,6 +68,15 @@ setup_file() {
 		$SPROF fold --time --column waiting wakers.data
 		echo "@@ locks"
 		$SPROF report --locks --json wakers.data
+		echo "@@ events.json"
+		mount -t tracefs nodev /sys/kernel/tracing
+		$SPROF record -q --source ebpf -c 1 -e page-faults,syscalls:sys_enter_getppid -o events.data -- $TARGETS/kernel_events 100 >/dev/null 2>events.log || echo "record: status \$?" >>events.log
+		$SPROF report --json --column page-faults --per syscalls:sys_enter_getppid events.data 2>>events.log
+		echo "@@ events.log"
+		cat events.log
+		echo "@@ latency"
+		$SPROF record -q --source ebpf -F 999 --latency -o latency.data -- $TARGETS/kernel_events 200 2>&1 || echo "record: status \$?"
+		$SPROF report --csv --column latency --by parallelism latency.data
 		echo "@@ python.log"
 		$SPROF record --source perf -F 199 -o python.data -- $python -I -S -B $BATS_FILE_TMPDIR/spin.py 2>python.log || echo "record: status \$?" >>python.log
 		cat python.log
@@ -76,7 +85,7 @@ setup_file() {
 		echo "@@ doctor"
 		$SPROF doctor
 	SCRIPT
-	local start=$SECONDS status=0 programs=("$TARGETS/calls" "$TARGETS/waiting")
+	local start=$SECONDS status=0 programs=("$TARGETS/calls" "$TARGETS/waiting" "$TARGETS/kernel_events")
 	for t in $targets; do programs+=("$TARGETS/$t"); done
 	mapfile -t -O "${#programs[@]}" programs < <(python_files)
 	tests/root/boot_old_kernel "$BATS_FILE_TMPDIR/script" "$BATS_FILE_TMPDIR/output" "$SPROF" "${programs[@]}" \
@@ -155,4 +164,16 @@ truth_holds() { # target
 	grep -E '^reads_socket;.*;socket wait_\[w\];unix, process [0-9]+_\[w\];woken by writes_\[w\];' wakers
 	grep -E '^polls;.*;woken by an interrupt_\[w\];' wakers
 	jq -e '.rows[] | select(.thread | startswith("wants_lock")) | (.holder | startswith("holds_lock")) and .known_by == "the lock"' locks
+}
+
+@test "on 6.1 every page fault and every event of a tracepoint is there" {
+	cat events.log
+	jq -e '([.rows[] | select(.function == "many")][0].total_events | . >= 695 and . <= 710) and
+		[.rows[] | select(.function == "few")][0].total_events >= 295 and
+		([.rows[] | select(.function == "main")][0].total_ratio | . > 1.95 and . < 2.2)' events.json
+}
+
+@test "on 6.1 the threads that run are counted" {
+	cat latency
+	grep -E '^"?1 thread"?,' latency
 }

@@ -41,6 +41,7 @@ most() { # as share_of: at least nine tenths
 	! grep 'woken by' runnable
 }
 
+# bats test_tags=full
 @test "a waker that is not recorded is named, and has frames of the kernel only" {
 	mkfifo pipe
 	python3 -c 'import os
@@ -179,6 +180,7 @@ while time.time() < end: poll.poll(20)'
 }
 
 # A condition variable has no holder: the thread that signals it is known with --wakers.
+# bats test_tags=full
 @test "a lock without an owner is held by the thread that wakes" {
 	cat >waits.py <<-PYTHON
 		import threading, time
@@ -208,6 +210,7 @@ while time.time() < end: poll.poll(20)'
 	[[ $output == *"it holds no waits for locks"*"--clock wall"* ]]
 }
 
+# bats test_tags=full
 @test "time in which the cgroup throttled a thread is told from preemption" {
 	local folder
 	for folder in /sys/fs/cgroup/cpu /sys/fs/cgroup; do

@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "core/profile/event_name.h"
+#include "core/profile/facts.h"
 #include "core/base/buffer.h"
 #include "core/profile/column.h"
 #include "output/text/number.h"
@@ -159,6 +161,48 @@ static void every_column_has_a_name_of_its_own(void **state)
 	assert_int_equal(column_find("gp"), NR_COLUMNS);
 }
 
+/* Names come from files, whose makers may want to break what is written. */
+static void events_have_the_names_that_the_profile_says(void **state)
+{
+	struct profile *p = profile_new();
+	struct fact_event e = { .column = COLUMN_EVENT_8, .period = 1 };
+
+	(void)state;
+	assert_string_equal(column_info_of(p, COLUMN_EVENT_8)->name, "event-8");
+	e.name = profile_cstring(p, "sched:sched_switch");
+	column_name_event(p, &e);
+	assert_string_equal(column_info_of(p, COLUMN_EVENT_8)->name, "sched:sched_switch");
+	assert_true(column_info_of(p, COLUMN_EVENT_8)->exact);
+	assert_int_equal(column_find_event(p, "sched:sched_switch"), COLUMN_EVENT_8);
+	assert_int_equal(column_find_event(p, "sched"), NR_COLUMNS);
+	assert_string_equal(column_info_of(p, COLUMN_CPU)->name, "cpu");
+	e.column = COLUMN_EVENT_1;
+	e.name = profile_cstring(p, "a:\"b\"<script>");
+	column_name_event(p, &e);
+	assert_string_equal(column_info_of(p, COLUMN_EVENT_1)->name, "event-1");
+	e.name = 1000;
+	column_name_event(p, &e);
+	e.column = COLUMN_CPU;
+	column_name_event(p, &e);
+	e.column = UINT64_MAX;
+	column_name_event(p, &e);
+	assert_string_equal(column_info_of(p, COLUMN_CPU)->name, "cpu");
+	profile_free(p);
+}
+
+static void names_of_events_are_told_from_others(void **state)
+{
+	static const char *const are[] = { "page-faults", "cs",		"LLC-loads", "r1a8",
+					   "a:b",	  "cpu/x,y=1/", "cycles:u" };
+	static const char *const are_not[] = { "", "cpu", "gpus", "page-fault", "run", "a b:c" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(are) / sizeof(*are); i++)
+		assert_true(event_name_is_plausible(are[i]));
+	for (size_t i = 0; i < sizeof(are_not) / sizeof(*are_not); i++)
+		assert_false(event_name_is_plausible(are_not[i]));
+}
+
 static void bytes_have_three_digits(void **state)
 {
 	static const struct {
@@ -192,6 +236,8 @@ int main(void)
 		cmocka_unit_test(wall_clock_time_is_cpu_time_and_waits_together),
 		cmocka_unit_test(exact_columns_have_no_margin_and_say_their_events),
 		cmocka_unit_test(every_column_has_a_name_of_its_own),
+		cmocka_unit_test(events_have_the_names_that_the_profile_says),
+		cmocka_unit_test(names_of_events_are_told_from_others),
 		cmocka_unit_test(bytes_have_three_digits),
 	};
 

@@ -5,6 +5,7 @@
 #include "tests/unit/recording.h"
 
 #include "core/base/log.h"
+#include "core/profile/column.h"
 #include "core/profile/copy.h"
 #include "core/profile/memory_sink.h"
 #include "tests/unit/random_profile.h"
@@ -53,6 +54,61 @@ static void several_profiles_become_their_sum(void **state)
 		profile_sink_free(sink);
 		profile_free(to);
 	}
+}
+
+static void add_event(struct profile *p, unsigned int column, const char *name, uint64_t period)
+{
+	struct profile_sample s = { .weight = 7,
+				    .column = (uint8_t)column,
+				    .thread = PROFILE_NONE };
+	struct fact_event e = { .column = column,
+				.name = profile_cstring(p, name),
+				.period = period };
+
+	s.stack = profile_stack(p, NULL, 0);
+	profile_add_sample(p, &s);
+	facts_put(p, FACT_EVENT, &e);
+}
+
+static uint64_t sum_of(const struct profile *p, const char *event)
+{
+	unsigned int column = column_find_event(p, event);
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < p->nr_samples; i++)
+		sum += p->samples[i].column == column ? p->samples[i].weight : 0;
+	return sum;
+}
+
+static void events_of_one_name_share_a_column(void **state)
+{
+	struct profile *to = profile_new();
+	struct sink *sink = profile_sink_new(to);
+
+	(void)state;
+	for (uint32_t k = 0; k < 3; k++) {
+		struct profile *p = profile_new();
+
+		add_event(p, k == 1 ? COLUMN_EVENT_8 : COLUMN_EVENT_1, "page-faults",
+			  k < 2 ? 1 : 5);
+		add_event(p, k == 1 ? COLUMN_EVENT_1 : COLUMN_EVENT_8, "context-switches", 1);
+		for (unsigned int i = 1; k == 2 && i < 7; i++) {
+			char name[8] = { 'a', ':', (char)('a' + i) };
+
+			add_event(p, COLUMN_EVENT_1 + i, name, 1);
+		}
+		profile_copy(p, &(struct profile_copy_opts){
+					.sink = sink, .vocabulary = to, .number = k });
+		profile_free(p);
+	}
+	assert_int_equal(sum_of(to, "page-faults"), 21);
+	assert_int_equal(sum_of(to, "context-switches"), 21);
+	assert_int_equal(sum_of(to, "a:b"), 7);
+	/* Those that differ in period have none that is true of all. */
+	assert_false(column_info_of(to, column_find_event(to, "page-faults"))->exact);
+	assert_true(column_info_of(to, column_find_event(to, "context-switches"))->exact);
+	profile_sink_free(sink);
+	profile_free(to);
 }
 
 /* The same address in two kernels has two names. */
@@ -127,6 +183,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(several_profiles_become_their_sum),
+		cmocka_unit_test(events_of_one_name_share_a_column),
 		cmocka_unit_test(kernels_of_two_hosts_are_told_apart),
 		cmocka_unit_test_setup_teardown(a_recording_of_a_copy_is_the_profile,
 						enter_new_directory, remove_directory),
