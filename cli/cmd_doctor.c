@@ -24,6 +24,7 @@
 #include "core/base/log.h"
 #include "core/rights/privileges.h"
 #include "core/untrusted/remote_read.h"
+#include "core/untrusted/target_mounts.h"
 #include "core/profile/source.h"
 #include "output/text/text.h"
 #include "sampler/attach/own_library.h"
@@ -122,7 +123,7 @@ static void find_gpu(struct gpu_facts *ret)
 /* The maps are read with the caller's rights: they name files of somebody else's process. */
 static void find_gpu_of(pid_t pid, const struct timer_way *way, struct gpu_facts *ret)
 {
-	int root = remote_open_root(pid);
+	int root = target_mounts_open_root(pid);
 	enum rights before;
 
 	*ret = (struct gpu_facts){ 0 };

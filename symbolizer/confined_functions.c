@@ -22,7 +22,7 @@
 #include "core/sandbox/answer_file.h"
 #include "core/sandbox/message.h"
 #include "core/sandbox/sandbox.h"
-#include "core/untrusted/remote_read.h"
+#include "core/untrusted/target_mounts.h"
 #include "symbolizer/lookup/debug_file.h"
 #include "symbolizer/lookup/file_requests.h"
 
@@ -229,7 +229,7 @@ int functions_search_start(const struct sandbox *sandbox, int fd, pid_t pid, con
 	s->server = (struct file_server){
 		.opts = &s->opts,
 		.path = s->path,
-		.root = pid ? remote_open_root(pid) : safe_open_root_of(0),
+		.root = pid ? target_mounts_open_root(pid) : safe_open_root_of(0),
 		.own_root = safe_open_root_of(0),
 	};
 	s->server.trust = debug_trust_new(fd, s->server.root, s->server.own_root, true);

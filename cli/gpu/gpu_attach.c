@@ -24,6 +24,7 @@
 #include "core/base/path.h"
 #include "core/rights/safe_open.h"
 #include "core/untrusted/remote_read.h"
+#include "core/untrusted/target_mounts.h"
 #include "gpu/link.h"
 #include "gpu/shared_region.h"
 #include "sampler/inject/inject_check.h"
@@ -90,7 +91,7 @@ static bool same_namespace(pid_t pid, const char *name)
 /* Would the target open the same file as we do? */
 static bool sees_file(pid_t pid, const char *path)
 {
-	int root = remote_open_root(pid), fd = -1;
+	int root = target_mounts_open_root(pid), fd = -1;
 	struct stat a, b;
 	bool sees;
 

@@ -15,6 +15,7 @@
 #include "core/profile/source.h"
 #include "core/recording/recfile.h"
 #include "core/untrusted/remote_read.h"
+#include "core/untrusted/target_mounts.h"
 
 /* Says once what was full, in the words that the recording has for it. */
 static void say_limits(const struct profile *vocabulary)
@@ -84,4 +85,5 @@ void recording_summary_print(const struct recording_summary *s)
 	if (!stats->nr_samples)
 		say_idle(s);
 	say_limits(recfile_vocabulary(s->file));
+	target_mounts_report();
 }

@@ -2,6 +2,9 @@
  * Looks, then opens: an O_PATH descriptor holds the file itself, so what fstat(2) says of it is
  * true of the file that is opened through /proc/self/fd afterwards, whatever happens to the path.
  *
+ * A lookup is an act as well where a user has mounted an overlay file system (own_mounts.h), so no
+ * path is followed into one, and fstat(2) comes after that check.
+ *
  * Regular files of kernel file systems (/proc/kmsg, trace_pipe) act when they are opened or read
  * too; no program or debug file lies there.
  */
@@ -20,6 +23,8 @@
 #include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <unistd.h>
+
+#include "core/rights/own_mounts.h"
 
 #define DEPTH_MAX 128 /* directories below the root */
 #define LINKS_MAX 40  /* as in Linux */
@@ -55,7 +60,7 @@ static bool is_of_kernel(int fd)
 	return false;
 }
 
-int safe_open_again(int path_fd, uint64_t size_max)
+int safe_open_trusted(int path_fd, uint64_t size_max)
 {
 	char name[32];
 	struct stat st;
@@ -75,6 +80,16 @@ int safe_open_again(int path_fd, uint64_t size_max)
 	return fd < 0 ? -errno : fd;
 }
 
+static bool may_not_be_asked(int path_fd)
+{
+	return mount_is_overlay(path_fd) && !mount_is_own(path_fd);
+}
+
+int safe_open_again(int path_fd, uint64_t size_max)
+{
+	return may_not_be_asked(path_fd) ? -EPERM : safe_open_trusted(path_fd, size_max);
+}
+
 /* Opens what was looked up, and lets go of the lookup. */
 static int finish(int path_fd, uint64_t size_max)
 {
@@ -82,26 +97,75 @@ static int finish(int path_fd, uint64_t size_max)
 
 	if (path_fd < 0)
 		return path_fd;
-	fd = safe_open_again(path_fd, size_max);
+	fd = safe_open_trusted(path_fd, size_max);
 	close(path_fd);
+	return fd;
+}
+
+/* ---- paths as this process sees them */
+
+/* Without openat2(2) links of /proc are followed wherever they lead. */
+static int look_up_without_magic(const char *path, uint64_t flags)
+{
+	struct open_how how = {
+		.flags = O_PATH | O_CLOEXEC | flags,
+		.resolve = RESOLVE_NO_MAGICLINKS,
+	};
+	int fd = (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
+
+	if (fd < 0 && (errno == ENOSYS || errno == EPERM || errno == EAGAIN))
+		fd = open(path, (int)how.flags);
+	return fd < 0 ? -errno : fd;
+}
+
+/* Of the links in /proc that lead into mounts of others only the last part of the path is one. */
+static int look_up_magic(const char *path)
+{
+	const char *last = strrchr(path, '/');
+	char parent[PATH_MAX];
+	struct statfs fs;
+	int folder, fd;
+
+	if (!last || !last[1] || (size_t)(last - path) >= sizeof(parent))
+		return -ELOOP;
+	snprintf(parent, sizeof(parent), "%.*s", (int)(last - path), path);
+	folder = look_up_without_magic(parent, O_DIRECTORY);
+	if (folder < 0)
+		return folder;
+	if (may_not_be_asked(folder) || fstatfs(folder, &fs) || fs.f_type != PROC_SUPER_MAGIC)
+		fd = -ELOOP;
+	else if ((fd = openat(folder, last + 1, O_PATH | O_CLOEXEC)) < 0)
+		fd = -errno;
+	close(folder);
+	return fd;
+}
+
+int safe_look_up(const char *path)
+{
+	int fd = look_up_without_magic(path, 0);
+
+	if (fd == -ELOOP)
+		fd = look_up_magic(path);
+	if (fd >= 0 && may_not_be_asked(fd)) {
+		close(fd);
+		fd = -EPERM;
+	}
 	return fd;
 }
 
 int safe_open(const char *path, uint64_t size_max)
 {
-	int fd = open(path, O_PATH | O_CLOEXEC);
-
-	return finish(fd < 0 ? -errno : fd, size_max);
+	return finish(safe_look_up(path), size_max);
 }
 
 int safe_open_no_link(const char *path, uint64_t size_max)
 {
-	int fd = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-
-	return finish(fd < 0 ? -errno : fd, size_max);
+	return finish(look_up_without_magic(path, O_NOFOLLOW), size_max);
 }
 
-/* ---- the walk inside a root, for hosts without openat2(2) */
+/*
+ * ---- the walk inside a root, for hosts without openat2(2) and for roots in which users mount
+ */
 
 struct walk {
 	int fds[DEPTH_MAX + 1]; /* fds[0] is the root and the caller's; the last is where we are */
@@ -179,6 +243,10 @@ static int step(struct walk *w, const char *part, bool follow_last)
 	fd = openat(w->fds[w->depth], part, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
+	if (may_not_be_asked(fd)) {
+		close(fd);
+		return -EPERM;
+	}
 	if (fstat(fd, &st) || !S_ISLNK(st.st_mode))
 		return enter(w, fd);
 	err = is_last && !follow_last ? -ELOOP : take_link(w, fd);
@@ -194,6 +262,8 @@ static int walk_in_root(int root, const char *path, bool follow_last)
 
 	if (strlen(path) >= PATH_MAX)
 		return -ENAMETOOLONG;
+	if (may_not_be_asked(root))
+		return -EPERM;
 	strncpy(w.rest, path, sizeof(w.rest) - 1);
 	while (!err && next_part(&w, part, &err))
 		err = step(&w, part, follow_last);
@@ -206,14 +276,35 @@ static int walk_in_root(int root, const char *path, bool follow_last)
 
 /* ---- inside a root */
 
+/* open(2) keeps O_NOFOLLOW of a descriptor with O_PATH, where it has no other meaning any more. */
+static bool is_marked(int root)
+{
+	int flags = fcntl(root, F_GETFL);
+
+	return flags >= 0 && (flags & O_NOFOLLOW);
+}
+
+int safe_open_mark(int root)
+{
+	int fd = openat(root, ".", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (fd < 0)
+		return root;
+	close(root);
+	return fd;
+}
+
 static int look_up_in_root(int root, const char *path, bool follow_last)
 {
 	struct open_how how = {
 		.flags = O_PATH | O_CLOEXEC | (follow_last ? 0 : O_NOFOLLOW),
 		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
 	};
-	int fd = (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
+	int fd;
 
+	if (!is_marked(root))
+		return walk_in_root(root, path, follow_last);
+	fd = (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
 	if (fd >= 0)
 		return fd;
 	/* EAGAIN: something was renamed on the way, and the kernel cannot be sure of "..". */
@@ -239,7 +330,14 @@ int safe_open_root_of(pid_t pid)
 
 	snprintf(path, sizeof(path), pid ? "/proc/%d/root" : "/", (int)pid);
 	fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	return fd < 0 ? -errno : fd;
+	if (fd < 0)
+		return -errno;
+	return mount_is_own(fd) ? safe_open_mark(fd) : fd;
+}
+
+int safe_open_root_at(const char *path)
+{
+	return look_up_without_magic(path, O_DIRECTORY | O_NOFOLLOW);
 }
 
 int safe_open_only_elf(int fd)

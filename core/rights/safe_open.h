@@ -17,12 +17,15 @@
 #define SAFE_OPEN_ELF_MAX (64ull << 30) /* bytes; limit for ELF files, which are read in parts */
 
 /*
- * Opens `path` for reading as this process sees it. Links are followed, those of
- * /proc/PID/map_files too, so this is for paths that the file system of this process may answer.
+ * Opens `path` for reading as this process sees it. Symbolic links are followed; a link like
+ * /proc/PID/exe only at the end, because further parts would be looked up in mounts of others.
  */
 int safe_open(const char *path, uint64_t size_max);
 
-/* The same, but a symbolic link at the end of the path is refused with -ELOOP. */
+/* Looks up `path` in the same way, for an O_PATH descriptor of which fstat(2) may be asked. */
+int safe_look_up(const char *path);
+
+/* As safe_open(), but a symbolic link at the end of the path is refused with -ELOOP. */
 int safe_open_no_link(const char *path, uint64_t size_max);
 
 /*
@@ -35,12 +38,22 @@ int safe_open_in_root_no_link(int root, const char *path, uint64_t size_max);
 
 /* Opens the root directory of a process (0: this one) to start from in the functions above. */
 int safe_open_root_of(pid_t pid);
+/* The same of a directory of our mount namespace; no link at the end of the path is followed. */
+int safe_open_root_at(const char *path);
+
+/*
+ * Takes over the O_PATH descriptor of a root and returns it with a mark: no user can have mounted
+ * an overlay file system below it (own_mounts.h). In roots without the mark a path is walked in
+ * parts and refused (-EPERM) where it enters an overlay that is not of our mount namespace.
+ */
+int safe_open_mark(int root);
 
 /*
  * Opens for reading what an O_PATH descriptor refers to, after the same checks. The O_PATH
- * descriptor stays open.
+ * descriptor stays open. safe_open_trusted() leaves out the check of overlay file systems.
  */
 int safe_open_again(int path_fd, uint64_t size_max);
+int safe_open_trusted(int path_fd, uint64_t size_max);
 
 /*
  * Takes over a descriptor, or an error, of the functions above. Returns it if the file begins as

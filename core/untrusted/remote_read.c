@@ -366,11 +366,6 @@ ssize_t remote_read_link(pid_t pid, const char *name, char *to, size_t size)
 	return n;
 }
 
-int remote_open_root(pid_t pid)
-{
-	return remote_open_file(pid, "root", O_PATH | O_DIRECTORY);
-}
-
 int remote_text(pid_t pid, const char *name, char *text, size_t size)
 {
 	FILE *f = remote_open(pid, name);

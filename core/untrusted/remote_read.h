@@ -52,9 +52,6 @@ ssize_t remote_read_link(pid_t pid, const char *name, char *to, size_t size);
  */
 int remote_open_file(pid_t pid, const char *name, int flags);
 
-/* Opens the root directory of a process with O_PATH. */
-int remote_open_root(pid_t pid);
-
 /* How many times a process was given up. */
 uint64_t remote_read_nr_given_up(void);
 

@@ -16,7 +16,7 @@
 #include "core/base/log.h"
 #include "core/base/proc_status.h"
 #include "core/rights/safe_open.h"
-#include "core/untrusted/remote_read.h"
+#include "core/untrusted/target_mounts.h"
 
 #define TARGET_FILE_MAX (4ull << 30) /* bytes; the readers have smaller limits of their own */
 
@@ -54,7 +54,7 @@ uint32_t target_file_pid_inside(uint32_t pid)
 /* No symbolic link on the path may lead out of the process's root. */
 static int open_in_root(uint32_t pid, const char *path)
 {
-	int root = remote_open_root((pid_t)pid), fd;
+	int root = target_mounts_open_root((pid_t)pid), fd;
 
 	if (root < 0)
 		return root;

@@ -22,7 +22,7 @@
 #include "sampler/inject/x86_64/syscall_restart.h"
 #include "sampler/attach/payload.h"
 #include "core/base/proc_status.h"
-#include "core/untrusted/remote_read.h"
+#include "core/untrusted/target_mounts.h"
 
 #define STOP_LIMIT_MS 500u
 #define CALL_LIMIT_MS 2000u
@@ -53,7 +53,7 @@ static bool is_go(pid_t pid)
 	ssize_t n;
 	int fd;
 
-	fd = remote_open_file(pid, "exe", O_RDONLY);
+	fd = target_mounts_open_exe(pid);
 	n = fd < 0 ? -1 : pread(fd, head, sizeof(head), 0);
 	if (fd >= 0)
 		close(fd);

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "core/base/proc_status.h"
-#include "core/untrusted/remote_read.h"
+#include "core/untrusted/target_mounts.h"
 #include "sampler/inject/reason.h"
 #include "sampler/inject/seccomp_status.h"
 
@@ -61,7 +61,7 @@ static bool is_32_bit(pid_t pid)
 	bool is;
 	int fd;
 
-	fd = remote_open_file(pid, "exe", O_RDONLY);
+	fd = target_mounts_open_exe(pid);
 	if (fd < 0)
 		return false;
 	is = read(fd, ident, sizeof(ident)) == sizeof(ident) && !memcmp(ident, ELFMAG, SELFMAG) &&

@@ -19,6 +19,7 @@
 #include "core/rights/privileges.h"
 #include "core/rights/safe_open.h"
 #include "core/untrusted/remote_read.h"
+#include "core/untrusted/target_mounts.h"
 
 /* Takes over fd; ESTALE where it is not the file with that inode (0: any). */
 static int check_inode(int fd, uint64_t ino)
@@ -58,9 +59,9 @@ static int open_map_file(const struct file_mapping *m)
 	link = remote_open_link(m->pid, name);
 	if (link < 0)
 		return link;
-	fd = check_inode(safe_open_again(link, SAFE_OPEN_ELF_MAX), m->ino);
-	if (fd < 0 && is_named(link, m->path))
-		fd = safe_open_again(link, SAFE_OPEN_ELF_MAX);
+	fd = check_inode(target_mounts_open(m->pid, link, SAFE_OPEN_ELF_MAX), m->ino);
+	if (fd == -ESTALE && is_named(link, m->path))
+		fd = target_mounts_open(m->pid, link, SAFE_OPEN_ELF_MAX);
 	close(link);
 	return fd;
 }
@@ -68,7 +69,7 @@ static int open_map_file(const struct file_mapping *m)
 /* Opens the path as the process sees it: no link leads out of its root. */
 static int open_in_its_root(const struct file_mapping *m)
 {
-	int root = remote_open_root(m->pid), fd;
+	int root = target_mounts_open_root(m->pid), fd;
 	enum rights before;
 
 	if (root < 0)
@@ -115,9 +116,21 @@ static size_t prefix_of_root(int fd, const char *path)
 	return n > 1 && !strncmp(path, root, (size_t)n) && path[n] == '/' ? (size_t)n : 0;
 }
 
+/* As stat(2), which could wait in a mount of the target that a link in /proc leads to. */
+static int stat_safely(const char *path, struct stat *st)
+{
+	int fd = safe_look_up(path), err;
+
+	if (fd < 0)
+		return fd;
+	err = fstat(fd, st);
+	close(fd);
+	return err;
+}
+
 struct mapped_root mapped_root_of(const struct file_mapping *m)
 {
-	int fd = remote_open_link(m->pid, "root");
+	int fd = target_mounts_open_root(m->pid);
 	struct stat ours, theirs;
 	bool is_ours = fd >= 0 && !stat("/", &ours) && !fstat(fd, &theirs) &&
 		       ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino;
@@ -130,7 +143,7 @@ struct mapped_root mapped_root_of(const struct file_mapping *m)
 	/*
 	 * The same file at the same path: that is how paths of a process that has ended are known.
 	 */
-	if (m->ino && m->path[0] == '/' && !stat(m->path, &ours) && ours.st_ino == m->ino)
+	if (m->ino && m->path[0] == '/' && !stat_safely(m->path, &ours) && ours.st_ino == m->ino)
 		return (struct mapped_root){ .prefix = prefix };
 	return (struct mapped_root){ .pid = m->pid };
 }
@@ -141,9 +154,9 @@ int mapped_root_open(const struct mapped_root *root, const char *path)
 	int fd;
 
 	if (root->pid || !root->prefix)
-		return root->pid ? remote_open_root(root->pid) : safe_open_root_of(0);
+		return root->pid ? target_mounts_open_root(root->pid) : safe_open_root_of(0);
 	prefix = xasprintf("%.*s", (int)root->prefix, path);
-	fd = open(prefix, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	fd = safe_open_root_at(prefix);
 	free(prefix);
-	return fd < 0 ? -errno : fd;
+	return fd;
 }

@@ -107,7 +107,7 @@ static bool is_of_fuse(int fd)
 
 static bool caller_can_read(int fd)
 {
-	int again = safe_open_again(fd, SAFE_OPEN_ELF_MAX);
+	int again = safe_open_trusted(fd, SAFE_OPEN_ELF_MAX);
 
 	if (again >= 0)
 		close(again);

@@ -1,0 +1,115 @@
+/*
+ * A mount is trusted if it is listed in a mount namespace that is trusted. That of the target is
+ * looked at before and after its list is read: a process that has left a namespace of ours for one
+ * that it made cannot come back.
+ */
+#include "core/untrusted/target_mounts.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <linux/nsfs.h>
+#include <stdio.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/base/log.h"
+#include "core/rights/own_mounts.h"
+#include "core/rights/safe_open.h"
+#include "core/untrusted/remote_read.h"
+
+static uint64_t nr_refused; /* atomic: files are opened by several threads */
+
+/* Is the user namespace ours, or made by the user who runs us? */
+static bool is_trusted_user_namespace(int fd)
+{
+	struct stat own, st;
+	uid_t owner;
+
+	if (stat("/proc/self/ns/user", &own) || fstat(fd, &st))
+		return false;
+	if (own.st_dev == st.st_dev && own.st_ino == st.st_ino)
+		return true;
+	return !ioctl(fd, NS_GET_OWNER_UID, &owner) && owner == getuid();
+}
+
+/* The inode of the process's mount namespace, if it is trusted; otherwise 0. */
+static ino_t trusted_namespace(pid_t pid)
+{
+	int fd = remote_open_file(pid, "ns/mnt", O_RDONLY), user = -1;
+	bool is_trusted = false;
+	struct stat st;
+
+	if (fd < 0)
+		return 0;
+	if (!fstat(fd, &st))
+		user = ioctl(fd, NS_GET_USERNS);
+	if (user >= 0) {
+		is_trusted = is_trusted_user_namespace(user);
+		close(user);
+	}
+	close(fd);
+	return is_trusted ? st.st_ino : 0;
+}
+
+static bool is_trusted_mount(pid_t pid, int path_fd)
+{
+	ino_t before = trusted_namespace(pid);
+	int number = mount_number(path_fd);
+	bool is_listed;
+	FILE *f;
+
+	if (mount_is_own(path_fd))
+		return true;
+	f = before && number >= 0 ? remote_open(pid, "mountinfo") : NULL;
+	if (!f)
+		return false;
+	is_listed = mount_is_listed(f, number);
+	fclose(f);
+	return is_listed && trusted_namespace(pid) == before;
+}
+
+int target_mounts_open(pid_t pid, int path_fd, uint64_t size_max)
+{
+	if (mount_is_overlay(path_fd) && !is_trusted_mount(pid, path_fd)) {
+		__atomic_add_fetch(&nr_refused, 1, __ATOMIC_RELAXED);
+		return -EPERM;
+	}
+	return safe_open_trusted(path_fd, size_max);
+}
+
+int target_mounts_open_exe(pid_t pid)
+{
+	int link = remote_open_link(pid, "exe"), fd;
+
+	if (link < 0)
+		return link;
+	fd = target_mounts_open(pid, link, SAFE_OPEN_ELF_MAX);
+	close(link);
+	return fd;
+}
+
+int target_mounts_open_root(pid_t pid)
+{
+	int root = remote_open_file(pid, "root", O_PATH | O_DIRECTORY);
+
+	if (root < 0)
+		return root;
+	if (is_trusted_mount(pid, root))
+		return safe_open_mark(root);
+	if (!mount_is_overlay(root))
+		return root;
+	close(root);
+	return -EPERM;
+}
+
+void target_mounts_report(void)
+{
+	uint64_t nr = __atomic_exchange_n(&nr_refused, 0, __ATOMIC_RELAXED);
+
+	if (nr)
+		log_warning("files on overlay file systems that users have mounted are not opened "
+			    "(refused %" PRIu64 " times): they have no names",
+			    nr);
+}
