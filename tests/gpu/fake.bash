@@ -18,6 +18,12 @@ record() {
 	[ "$status" -eq 0 ] || { echo "$output"; echo "$stderr"; return 1; }
 }
 
+# Records a program with sprof into g.data. Arguments: of sprof record. LIMIT: seconds it may take.
+record_gpu() {
+	run --separate-stderr timeout "${LIMIT:-60}" "$SPROF" record -s timer -o g.data "$@"
+	[ "$status" -eq 0 ] || { echo "$output"; echo "$stderr"; return 1; }
+}
+
 # Sum of a field (count, ns, bytes) over the folds of a kind.
 fold_sum() { # kind, field
 	sed -n "s/^fold $1 .* $2=\([0-9]*\).*/\1/p" <<<"$output" | awk '{ s += $1 } END { print s + 0 }'

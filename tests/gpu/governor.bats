@@ -8,9 +8,8 @@ setup() {
 	cd "$BATS_TEST_TMPDIR"
 }
 
-record_gpu() {
-	run --separate-stderr timeout 100 "$SPROF" record -s timer -o g.data "$@"
-	[ "$status" -eq 0 ] || { echo "$output"; echo "$stderr"; return 1; }
+record_limited() {
+	LIMIT=100 record_gpu "$@"
 	"$SPROF" report --gpu --json -n 0 g.data >r.json
 }
 
@@ -19,10 +18,10 @@ counter_of() {
 }
 
 @test "without a limit, and within it, everything is collected" {
-	record_gpu --max-overhead 50% -- "$WORK" launch:1000
+	record_limited --max-overhead 50% -- "$WORK" launch:1000
 	jq -e '[.rows[] | select(.name == "gemm_kernel").calls] == [1000] and .estimates == [] and .levels == []' r.json
 	[ "$(counter_of windows)" -eq 0 ]
-	record_gpu -- "$WORK" launch:1000
+	record_limited -- "$WORK" launch:1000
 	[ "$(counter_of 'ns of cost that were measured')" -eq 0 ]
 }
 
@@ -36,7 +35,7 @@ within_limit() { # parts per thousand
 
 # bats test_tags=full
 @test "a program that only launches costs no more than the limit" {
-	record_gpu --max-overhead 2% -- "$WORK" spin:6000
+	record_limited --max-overhead 2% -- "$WORK" spin:6000
 	within_limit 20
 	[ "$(counter_of windows)" -ge 4 ]
 	jq -e '.levels | length >= 1 and .[0].level == "windows" and .[0].limit == 0.02 and .[0].cost > 0.02' r.json
@@ -48,7 +47,7 @@ within_limit() { # parts per thousand
 # The program says how often it launched. Four standard errors are not reached by chance.
 # bats test_tags=full
 @test "estimates of a high rate of launches are off by no more than their error" {
-	SPIN_COUNT=$PWD/count record_gpu --max-overhead 2% -- "$WORK" rate:8000
+	SPIN_COUNT=$PWD/count record_limited --max-overhead 2% -- "$WORK" rate:8000
 	within_limit 20
 	jq -e --argjson n "$(cat count)" '(.rows[] | select(.name == "gemm_kernel")) as $row |
 		(.estimates[] | select(.name == "gemm_kernel")) as $e | ($e.all_calls - $n) as $wrong |
@@ -60,7 +59,7 @@ within_limit() { # parts per thousand
 
 # Devices are watched until the first pause.
 @test "busy and idle time are those before the first pause" {
-	record_gpu --max-overhead 1% -- "$WORK" spin:2000
+	record_limited --max-overhead 1% -- "$WORK" spin:2000
 	jq -e '.levels[0].time_ns as $t | .devices[0] | .busy_ns + .idle_ns == .wall_ns and .wall_ns < 1500000000' r.json
 }
 

@@ -8,11 +8,6 @@ setup() {
 	cd "$BATS_TEST_TMPDIR"
 }
 
-record_gpu() {
-	run --separate-stderr timeout 60 "$SPROF" record -s timer -o g.data "$@"
-	[ "$status" -eq 0 ] || { echo "$output"; echo "$stderr"; return 1; }
-}
-
 # How many records of a kind the library read, by its own counters.
 records_of() { # COUNTER...
 	"$SPROF" report --api --json g.data | jq "[.counters[] | select(.name | IN($(printf '"%s",' "$@" | sed 's/,$//'))).value] | add // 0"

@@ -8,11 +8,6 @@ setup() {
 	cd "$BATS_TEST_TMPDIR"
 }
 
-record_gpu() {
-	run --separate-stderr timeout 60 "$SPROF" record -s timer -o g.data "$@"
-	[ "$status" -eq 0 ] || { echo "$output"; echo "$stderr"; return 1; }
-}
-
 # Kernel time under a stack, from the collapsed stacks of the gpu column.
 gpu_ns() {
 	"$SPROF" fold --column gpu g.data | awk -v like="$1" '$0 ~ like { s += $NF } END { printf "%d\n", s }'

@@ -7,11 +7,6 @@ setup() {
 	cd "$BATS_TEST_TMPDIR"
 }
 
-record_gpu() {
-	run --separate-stderr timeout 60 "$SPROF" record -s timer -o g.data "$@"
-	[ "$status" -eq 0 ] || { echo "$output"; echo "$stderr"; return 1; }
-}
-
 # A field of the one row whose name matches.
 row() { # table, name, field
 	"$SPROF" report --"$1" --json g.data | jq -e --arg n "$2" "[.rows[] | select(.name | test(\$n))] | if length == 1 then .[0].$3 else error end"

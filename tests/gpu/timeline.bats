@@ -9,9 +9,8 @@ setup() {
 	cd "$BATS_TEST_TMPDIR"
 }
 
-record_gpu() {
-	run --separate-stderr timeout 60 "$SPROF" record -s timer -o g.data "$@"
-	[ "$status" -eq 0 ] || { echo "$output"; echo "$stderr"; return 1; }
+record_trace() {
+	record_gpu "$@"
 	"$SPROF" export -f chrome -o t.json g.data
 }
 
@@ -22,7 +21,7 @@ record_gpu() {
 	grep -v 'stream=4294967295' want >without_context_waits
 	for version in 11 12 13; do
 		export SPROF_CUPTI=$BUILD/tests/gpu/cuda$version/libcupti.so.$version
-		record_gpu -- "$WORK" launch:2 graph:1 mixed:1 peer alloc:3
+		record_trace -- "$WORK" launch:2 graph:1 mixed:1 peer alloc:3
 		# before update 1 of CUDA 13.0, CUPTI has no records of cuCtxSynchronize()
 		! is_realistic || [ $version != 13 ] || mv without_context_waits want
 		python3 trace_events.py activities t.json want
@@ -30,13 +29,13 @@ record_gpu() {
 }
 
 @test "a kernel in trace events has its grid, block, registers and shared memory" {
-	FAKE_CLOCK=virtual record_gpu -- "$WORK" launch:2
+	FAKE_CLOCK=virtual record_trace -- "$WORK" launch:2
 	jq -e '[.traceEvents[] | select(.cat == "kernel" and .ph == "X").args | {grid, block, "registers per thread", "shared memory"}] |
 		unique == [{grid: [10, 1, 1], block: [128, 1, 1], "registers per thread": 35, "shared memory": 4096}]' t.json
 }
 
 @test "device memory is a counter with every point in time" {
-	record_gpu -- "$WORK" launch:2 graph:1 mixed:1 peer alloc:3
+	record_trace -- "$WORK" launch:2 graph:1 mixed:1 peer alloc:3
 	[ "$(python3 trace_events.py memory t.json | cut -d ' ' -f 2 | tr '\n' ' ')" = "1048576 2097152 3145728 2097152 " ]
 	python3 trace_events.py memory t.json | sort -nc
 }
@@ -47,7 +46,7 @@ record_gpu() {
 @test "a pool counts as what it has reserved, in every CUDA version" {
 	for version in 11 12 13; do
 		export SPROF_CUPTI=$BUILD/tests/gpu/cuda$version/libcupti.so.$version
-		record_gpu -- "$WORK" launch:2 alloc:3 pool:9
+		record_trace -- "$WORK" launch:2 alloc:3 pool:9
 		[ "$(python3 trace_events.py memory t.json | cut -d ' ' -f 2 | tr '\n' ' ')" = \
 			"1048576 2097152 3145728 2097152 6291456 10485760 14680064 6291456 " ]
 		"$SPROF" report --gpu --json g.data | jq -e '[.devices[].peak_bytes] == [14680064]'
@@ -56,20 +55,20 @@ record_gpu() {
 
 # bats test_tags=full
 @test "an arrow leads from each call to all that it launched" {
-	record_gpu -- "$WORK" launch:200 graph:3 mixed:20 peer threads:50
+	record_trace -- "$WORK" launch:200 graph:3 mixed:20 peer threads:50
 	# 200 + 3 graphs of 5 + 20 * 5 + 2 + 4 * 50; waits have no arrow
 	[ "$(python3 trace_events.py arrows t.json)" = "517 arrows from 505 calls of 5 threads" ]
 }
 
 # bats test_tags=full
 @test "activities beyond --gpu-timeline are counted and reported" {
-	record_gpu --gpu-timeline 100 -- "$WORK" launch:1000
+	record_trace --gpu-timeline 100 -- "$WORK" launch:1000
 	jq -e '[.traceEvents[] | select(.cat == "kernel")] | length == 100' t.json
 	jq -e '.otherData.gpu_activities_left_out >= 900' t.json
 	"$SPROF" info g.data | grep -q '^GPU timeline: 100 activities, and 90[0-9] left out of it'
 	"$SPROF" info --json g.data | jq -e '.gpu_timeline | .activities == 100 and .left_out >= 900'
 	"$SPROF" report --gpu --json g.data | jq -e '[.rows[] | select(.name == "gemm_kernel").calls] == [1000]'
-	record_gpu --gpu-timeline off -- "$WORK" launch:10
+	record_trace --gpu-timeline off -- "$WORK" launch:10
 	jq -e '[.traceEvents[] | select(.args.correlation?)] == []' t.json
 	"$SPROF" info --json g.data | jq -e '.gpu_timeline | .activities == 0 and .left_out >= 10'
 	for max in '' -1 1000001 few 1x; do

@@ -12,9 +12,8 @@ setup() {
 	cd "$BATS_TEST_TMPDIR"
 }
 
-record_gpu() {
-	run --separate-stderr timeout 60 "$SPROF" record -s timer -o g.data "$@"
-	[ "$status" -eq 0 ] || { echo "$output"; echo "$stderr"; return 1; }
+record_tables() {
+	record_gpu "$@"
 	"$SPROF" report --gpu --json -n 0 g.data >report.json
 }
 
@@ -25,7 +24,7 @@ python_with() { # folder, module, package
 }
 
 @test "a torch trace has the fields of torch.profiler, and the sums of the report" {
-	record_gpu -- "$WORK" launch:200 graph:3 mixed:5 peer alloc:3 threads:20
+	record_tables -- "$WORK" launch:200 graph:3 mixed:5 peer alloc:3 threads:20
 	"$SPROF" export -o t.pt.trace.json g.data
 	python3 "$CHECK" t.pt.trace.json report.json
 	jq -e '.schemaVersion == 1 and .distributedInfo.rank == 0 and .distributedInfo.world_size == 1' t.pt.trace.json
@@ -48,7 +47,7 @@ python_with() { # folder, module, package
 	}
 	export WORK
 	export -f job
-	record_gpu -- bash -c job
+	record_tables -- bash -c job
 	run "$SPROF" export -f torch -o one.json g.data
 	[ "$status" -eq 1 ] && grep -q 'sprof export -f torch -o DIR/' <<<"$output"
 	"$SPROF" export -f torch -o traces/ g.data
@@ -68,14 +67,14 @@ python_with() { # folder, module, package
 # the time of each kernel.
 @test "Holistic Trace Analysis finds the sums of the report" {
 	python_with hta hta HolisticTraceAnalysis
-	record_gpu -- "$WORK" launch:300 mixed:20 graph:5 idle:50 launch:20
+	record_tables -- "$WORK" launch:300 mixed:20 graph:5 idle:50 launch:20
 	"$SPROF" export -f torch -o traces/ g.data
 	HTA_DISABLE_NS_ROUNDING=1 "$PYTHON" "$READERS" hta traces report.json
 }
 
 @test "the loader of TensorBoard's plugin takes the trace, and counts its kernels" {
 	python_with tb torch_tb_profiler torch_tb_profiler
-	record_gpu -- "$WORK" launch:300 mixed:20 graph:5 idle:50 launch:20
+	record_tables -- "$WORK" launch:300 mixed:20 graph:5 idle:50 launch:20
 	"$SPROF" export -f torch -o traces/ g.data
 	"$PYTHON" "$READERS" tensorboard traces report.json
 }
