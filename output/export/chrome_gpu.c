@@ -92,8 +92,7 @@ static uint64_t gpu_track(void *context, const struct slice *s, struct buffer *n
 	return id_of_gpu(w, a->pid, s->keys[1]);
 }
 
-/* With the names that torch.profiler uses. */
-static void add_shape(struct buffer *b, const struct fact_gpu_activity *a)
+void chrome_gpu_add_shape(struct buffer *b, const struct fact_gpu_activity *a)
 {
 	buffer_printf(b,
 		      ",\"grid\":[%" PRIu64 ",%" PRIu64 ",%" PRIu64 "],\"block\":[%" PRIu64
@@ -122,7 +121,7 @@ static void add_activity(void *context, const struct slice *s, uint32_t tid)
 	if (a->graph)
 		buffer_printf(w->tracks.b, ",\"graph\":%" PRIu64, a->graph);
 	if (a->kind == GPU_WORK_KERNEL && a->grid[0])
-		add_shape(w->tracks.b, a);
+		chrome_gpu_add_shape(w->tracks.b, a);
 	buffer_add_string(w->tracks.b, "}}");
 	if (a->thread == PROFILE_NONE || a->kind == GPU_WORK_SYNC)
 		return;

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 struct buffer;
+struct fact_gpu_activity;
 struct profile;
 
 /* The number of GPU activities that the recording counted but did not keep. */
@@ -19,5 +20,8 @@ uint64_t chrome_gpu_left_out(const struct profile *p);
  * separator for the next event of the file.
  */
 const char *chrome_gpu_add(struct buffer *b, const struct profile *p, const char *separator);
+
+/* Appends a kernel's grid, block, registers and shared memory, with the names of torch.profiler. */
+void chrome_gpu_add_shape(struct buffer *b, const struct fact_gpu_activity *a);
 
 #endif

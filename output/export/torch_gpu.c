@@ -14,6 +14,7 @@
 #include "core/base/buffer.h"
 #include "core/profile/facts.h"
 #include "core/profile/profile.h"
+#include "output/export/chrome_gpu.h"
 #include "output/export/torch_ranges.h"
 #include "output/report/occupancy.h"
 #include "output/text/text.h"
@@ -141,12 +142,7 @@ static void add_shape(struct writer *w, const struct fact_gpu_activity *a)
 	};
 	unsigned percent;
 
-	buffer_printf(b,
-		      ",\"grid\":[%" PRIu64 ",%" PRIu64 ",%" PRIu64 "],\"block\":[%" PRIu64
-		      ",%" PRIu64 ",%" PRIu64 "],\"registers per thread\":%" PRIu64
-		      ",\"shared memory\":%" PRIu64,
-		      a->grid[0], a->grid[1], a->grid[2], a->block[0], a->block[1], a->block[2],
-		      a->registers, a->shared_bytes);
+	chrome_gpu_add_shape(b, a);
 	if (!d || !d->nr_sms || !d->warp_threads)
 		return;
 	double blocks =
