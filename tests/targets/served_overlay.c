@@ -7,6 +7,8 @@
  *
  * Prints "ready" when that is so, and works. Exits with status 77 if it may not do that.
  */
+#include "tests/targets/fuse_file.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fuse.h>
@@ -19,18 +21,9 @@
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
-#define PAGE 4096u
-#define FILE_SIZE (1u << 20)
 #define END_S 12
-
-static _Noreturn void cannot(const char *what)
-{
-	perror(what);
-	exit(77);
-}
 
 static void write_text(const char *path, const char *text)
 {
@@ -58,23 +51,6 @@ static void enter_namespaces(void)
 }
 
 /* ---- the server of one file */
-
-static void answer(int fd, uint64_t unique, int error, const void *bytes, size_t size)
-{
-	struct fuse_out_header head = { (uint32_t)(sizeof(head) + size), -error, unique };
-	struct iovec parts[2] = { { &head, sizeof(head) }, { (void *)bytes, size } };
-
-	if (writev(fd, parts, 2) < 0)
-		_exit(1);
-}
-
-static struct fuse_attr attributes(uint64_t node)
-{
-	return (struct fuse_attr){ .ino = node,
-				   .size = node == 1 ? 0 : FILE_SIZE,
-				   .mode = node == 1 ? S_IFDIR | 0755 : S_IFREG | 0755,
-				   .nlink = 1 };
-}
 
 static void serve(int fd, const int *is_mapped)
 {

@@ -16,6 +16,7 @@
  *
  * Prints "ready" when that is so. Exits with status 77 if it may not do that.
  */
+#include "tests/targets/fuse_file.h"
 #include "tests/targets/work.h"
 
 #include <errno.h>
@@ -32,20 +33,10 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 #include <unistd.h>
-
-#define PAGE 4096u
-#define FILE_SIZE (1u << 20)
 
 /* mov %rdi,%rcx; 1: dec %rcx; jnz 1b; ret */
 static const unsigned char spin[] = { 0x48, 0x89, 0xf9, 0x48, 0xff, 0xc9, 0x75, 0xfb, 0xc3 };
-
-static _Noreturn void cannot(const char *what)
-{
-	perror(what);
-	exit(77);
-}
 
 /* Code in the first of two pages. */
 static char *make_code(void)
@@ -72,23 +63,6 @@ static void hand_over(char *pages)
 }
 
 /* ---- a file system with one file, whose content never comes */
-
-static void answer(int fd, uint64_t unique, int error, const void *bytes, size_t size)
-{
-	struct fuse_out_header head = { (uint32_t)(sizeof(head) + size), -error, unique };
-	struct iovec parts[2] = { { &head, sizeof(head) }, { (void *)bytes, size } };
-
-	if (writev(fd, parts, 2) < 0)
-		_exit(1);
-}
-
-static struct fuse_attr attributes(uint64_t node)
-{
-	return (struct fuse_attr){ .ino = node,
-				   .size = node == 1 ? 0 : FILE_SIZE,
-				   .mode = node == 1 ? S_IFDIR | 0755 : S_IFREG | 0755,
-				   .nlink = 1 };
-}
 
 static void serve(int fd)
 {
