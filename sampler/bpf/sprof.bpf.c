@@ -161,17 +161,25 @@ static __always_inline void take_sample(void *ctx, struct walk_state *st, struct
 		count(COUNTER_LOST);
 }
 
+/* What this CPU walks the current task with; NULL if the caller may not look at it. */
+static __always_inline struct walk_state *state_for_task(void)
+{
+	__u32 cpu = bpf_get_smp_processor_id();
+
+	if (callers_only && !task_is_readable((void *)bpf_get_current_task_btf()))
+		return NULL;
+	return bpf_map_lookup_elem(&states, &cpu);
+}
+
 static __always_inline int on_event(struct bpf_perf_event_data *ctx, bool latency)
 {
-	__u32 cpu = bpf_get_smp_processor_id(), tgid = bpf_get_current_pid_tgid() >> 32;
+	__u32 tgid = bpf_get_current_pid_tgid() >> 32;
 	struct process_entry *p = bpf_map_lookup_elem(&processes, &tgid);
 	struct walk_state *st;
 
 	if (!is_target(p, tgid))
 		return 0;
-	if (callers_only && !task_is_readable((void *)bpf_get_current_task_btf()))
-		return 0;
-	st = bpf_map_lookup_elem(&states, &cpu);
+	st = state_for_task();
 	if (!st)
 		return 0;
 	st->number = bpf_get_attach_cookie(ctx);
@@ -214,16 +222,14 @@ static __always_inline bool ends_period(__u32 number)
 SEC("tp")
 int on_tracepoint(void *ctx)
 {
-	__u32 cpu = bpf_get_smp_processor_id(), tgid = bpf_get_current_pid_tgid() >> 32;
+	__u32 tgid = bpf_get_current_pid_tgid() >> 32;
 	struct process_entry *p = bpf_map_lookup_elem(&processes, &tgid);
 	__u32 number = bpf_get_attach_cookie(ctx);
 	struct walk_state *st;
 
 	if (!is_target(p, tgid) || !ends_period(number))
 		return 0;
-	if (callers_only && !task_is_readable((void *)bpf_get_current_task_btf()))
-		return 0;
-	st = bpf_map_lookup_elem(&states, &cpu);
+	st = state_for_task();
 	if (!st)
 		return 0;
 	st->number = number;
