@@ -16,6 +16,7 @@
 #include "cli/record/rank_output.h"
 #include "cli/gpu/gpu_opts.h"
 #include "cli/options/all_users.h"
+#include "cli/options/duration.h"
 #include "cli/options/parse_args.h"
 #include "core/base/alloc.h"
 #include "core/base/buffer.h"
@@ -27,6 +28,7 @@
 #define DEFAULT_LAUNCH_HZ 999
 #define MAX_HZ 20000
 #define MAX_PIDS 4096
+#define DEFAULT_OUTPUT "sprof.data"
 
 enum { /* keys of the options without a letter */
        OPT_DEBUGINFOD = 256,
@@ -172,33 +174,11 @@ static uint32_t parse_freq(const char *text, struct argp_state *state)
 
 static uint64_t parse_duration(const char *text, struct argp_state *state)
 {
-	static const struct {
-		const char *suffix;
-		double seconds;
-	} units[] = { { "", 1 }, { "s", 1 }, { "ms", 1e-3 }, { "m", 60 }, { "h", 3600 } };
-	char *end;
-	double value;
+	uint64_t ns = duration_parse(text);
 
-	errno = 0;
-	value = strtod(text, &end);
-	if (!errno && end != text && value > 0 && value < 1e7)
-		for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
-			if (!strcmp(end, units[i].suffix))
-				return (uint64_t)(value * units[i].seconds * 1e9);
-	argp_error(state, "'%s' is not a duration such as 30s, 500ms, 5m", text);
-	return 0;
-}
-
-/* A duration, also of microseconds. */
-static uint64_t parse_threshold(const char *text, struct argp_state *state)
-{
-	size_t length = strlen(text);
-	char *end;
-	double us = strtod(text, &end);
-
-	if (length > 2 && !strcmp(end, "us") && us >= 1 && us < 1e9)
-		return (uint64_t)(us * 1000);
-	return parse_duration(text, state);
+	if (!ns)
+		argp_error(state, "'%s' is not a duration such as 30s, 500ms, 5m", text);
+	return ns;
 }
 
 static enum source_clock parse_clock(const char *text, struct argp_state *state)
@@ -316,6 +296,18 @@ static void check_source(const char *name, struct argp_state *state)
 	buffer_fini(&names);
 }
 
+/* What is added up over a whole recording has no place in segments yet. */
+static void check_continuous(struct record_opts *o, struct argp_state *state)
+{
+	if (strcmp(o->output, DEFAULT_OUTPUT))
+		argp_error(state, "--continuous DIR names what is written: it takes no -o");
+	if (o->gpu.mode == GPU_ON || o->gpu.capture || o->nr_calls || o->syscalls)
+		argp_error(state, "--continuous takes no GPU work, --calls or --syscalls");
+	if (!strcmp(o->source, "timer"))
+		argp_error(state, "source timer does not record segments, ebpf and perf do");
+	o->gpu.mode = GPU_OFF;
+}
+
 static void check(struct record_opts *o, struct argp_state *state)
 {
 	int modes = (o->nr_pids + o->nr_names > 0) + o->system_wide + (o->program != NULL) +
@@ -363,6 +355,8 @@ static void check(struct record_opts *o, struct argp_state *state)
 		argp_error(state, "--calls counts all that runs, not a --capture-range");
 	if (o->gpu.capture) /* a capture range is known only where the GPU library runs */
 		o->gpu.mode = GPU_ON;
+	if (o->continuous.path)
+		check_continuous(o, state);
 	if (!o->freq_hz)
 		o->freq_hz = o->program ? DEFAULT_LAUNCH_HZ : DEFAULT_ATTACH_HZ;
 }
@@ -437,13 +431,14 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPT_WAKERS: o->wakers = true; return 0;
 	case OPT_SYSCALLS:
 		o->syscalls = true;
-		o->syscalls_ns = arg ? parse_threshold(arg, state) : 0;
+		o->syscalls_ns = arg ? parse_duration(arg, state) : 0;
 		return 0;
 	case ARGP_KEY_ARG:
 		/* The program, with all arguments that follow it. */
 		o->program = &state->argv[state->next - 1];
 		state->next = state->argc;
 		return 0;
+	case ARGP_KEY_INIT: state->child_inputs[0] = &o->continuous; return 0;
 	case ARGP_KEY_END: check(o, state); return 0;
 	default: return ARGP_ERR_UNKNOWN;
 	}
@@ -458,7 +453,10 @@ const struct argp record_argp = {
 	       "  sprof record -p 1234 -d 30s\n"
 	       "  sprof record -p nginx -d 30s\n"
 	       "  sprof record -- python3 train.py\n"
-	       "  sprof record -a -F 199 -d 10s -o host.data\n",
+	       "  sprof record -a -F 199 -d 10s -o host.data\n"
+	       "  sprof record -a --continuous /var/lib/sprof --keep 7d\n",
+	.children = (const struct argp_child[]){ { &continuous_argp, 0, "Flight recorder:", 1 },
+						 { 0 } },
 };
 
 /* With -p, -a and the like the recorder is no rank itself, whatever its shell was started by. */
@@ -474,7 +472,8 @@ static void add_rank(struct record_opts *o)
 void record_opts_parse(int argc, char **argv, struct record_opts *o)
 {
 	*o = (struct record_opts){
-		.output = "sprof.data",
+		.output = DEFAULT_OUTPUT,
+		.continuous = CONTINUOUS_DEFAULTS,
 		.source = "auto",
 		.event = "auto",
 		.gpu.timeline = GPU_TIMELINE_DEFAULT,

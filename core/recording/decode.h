@@ -49,7 +49,9 @@ void decoder_fini(struct decoder *d);
 
 /* A time of the recording on the clock of the profile that it is added to. */
 uint64_t decoder_time(const struct decoder *d, uint64_t time_ns);
-/* Is the sample in the wanted part of the recording? If so, its time becomes that of the profile. */
+/*
+ * Is the sample in the wanted part of the recording? If so, its time becomes that of the profile.
+ */
 bool decoder_wants(struct decoder *d, struct profile_sample *sample);
 
 /*

@@ -1,6 +1,6 @@
 /*
- * Recordings of one boot have one clock, and their times stay as they are. Of other boots, and after
- * a suspend, only the time of day says how far apart they are.
+ * Recordings of one boot have one clock, and their times stay as they are. Of other boots, and
+ * after a suspend, only the time of day says how far apart they are.
  */
 #include "core/recording/decode.h"
 

@@ -1,7 +1,7 @@
 /*
- * The folder that a recorder writes segments into: it alone, by a lock; where they are created, and
- * deleted when they are too old or take too much room. Only regular files with names of segments are
- * ever deleted, and nothing outside the folder is followed.
+ * The folder that a recorder writes segments into: it alone, by a lock; where they are created,
+ * and deleted when they are too old or take too much room. Only regular files with names of
+ * segments are ever deleted, and nothing outside the folder is followed.
  *
  *	DIR/sprof-....data	segments
  *	DIR/names/		names_folder.h
@@ -62,8 +62,8 @@ void folder_tidy_names(struct folder *f, int64_t now_ns);
  */
 size_t folder_prune(struct folder *f, int64_t now_ns, uint64_t open_bytes, bool one_more);
 /*
- * Moves the segments that ended at `since_ns` or later to KEPT_FOLDER, with the names that there are
- * now. Returns their number or -errno.
+ * Moves the segments that ended at `since_ns` or later to KEPT_FOLDER, with the names that there
+ * are now. Returns their number or -errno.
  */
 int folder_keep(struct folder *f, int64_t since_ns);
 /* Is the path still the folder that was opened? */

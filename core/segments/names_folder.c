@@ -1,8 +1,8 @@
 /*
  * A file is read into a profile of its own, because it may hold far more frames than the segments
- * need, and because it may hold anything: only names of frames of its build-id are taken from it. It
- * is written anew where frames are added, which becomes rare once a program has been sampled for a
- * while.
+ * need, and because it may hold anything: only names of frames of its build-id are taken from it.
+ * It is written anew where frames are added, which becomes rare once a program has been sampled
+ * for a while.
  */
 #include "core/segments/names_folder.h"
 
@@ -68,7 +68,7 @@ static void name_of(const struct profile_module *m, char name[NAME_SIZE])
 {
 	name[0] = '\0';
 	for (uint8_t i = 0; i < m->build_id_size; i++)
-		sprintf(name + 2 * (size_t)i, "%02x", m->build_id[i]);
+		snprintf(name + 2 * (size_t)i, 3, "%02x", m->build_id[i]);
 }
 
 static bool same_build(const struct profile_module *a, const struct profile_module *b)

@@ -1,6 +1,6 @@
 /*
- * Which segments are kept: those that ended less than `keep_ns` ago, as long as all of them fit into
- * `max_bytes`. Ages are measured on CLOCK_BOOTTIME, so that a step of the time of day deletes
+ * Which segments are kept: those that ended less than `keep_ns` ago, as long as all of them fit
+ * into `max_bytes`. Ages are measured on CLOCK_BOOTTIME, so that a step of the time of day deletes
  * nothing; only the age of a segment that an earlier recorder left is taken from its name, once.
  */
 #ifndef SPROF_RETENTION_H
@@ -31,8 +31,8 @@ void retention_add(struct retention *r, const char *name, uint64_t size_bytes, i
 void retention_add_older(struct retention *r, const char *name, uint64_t size_bytes, int64_t now_ns,
 			 uint64_t began_realtime_ns, uint64_t realtime_ns);
 /*
- * How many of the oldest segments are to be deleted, if `other_bytes` are taken by what else belongs
- * to the folder: the segment that is being written, and names.
+ * How many of the oldest segments are to be deleted, if `other_bytes` are taken by what else
+ * belongs to the folder: the segment that is being written, and names.
  */
 size_t retention_excess(const struct retention *r, int64_t now_ns, uint64_t other_bytes);
 /* Forgets the oldest segment. */

@@ -1,6 +1,6 @@
 /*
- * Names of the files of a folder of segments: sprof-YYYYMMDDTHHMMSS.mmmZ.data, the time of day (UTC)
- * when the segment began. They sort by that time.
+ * Names of the files of a folder of segments: sprof-YYYYMMDDTHHMMSS.mmmZ.data, the time of day
+ * (UTC) when the segment began. They sort by that time.
  */
 #ifndef SPROF_SEGMENT_NAME_H
 #define SPROF_SEGMENT_NAME_H

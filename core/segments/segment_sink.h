@@ -20,8 +20,8 @@ void segment_sink_free(struct segment_sink *s); /* NULL is fine */
 struct sink *segment_sink_front(struct segment_sink *s);
 
 /*
- * From now on everything goes to `to`, whose ids are its own; NULL: samples are dropped and counted.
- * What was said of events and of processes that still have samples is said again there.
+ * From now on everything goes to `to`, whose ids are its own; NULL: samples are dropped and
+ * counted. What was said of events and of processes that still have samples is said again there.
  */
 void segment_sink_turn(struct segment_sink *s, struct sink *to);
 /* Samples that came while there was no segment, since the last call. */

@@ -1,4 +1,6 @@
-/* core/segments/segment_name.c and retention.c: names of segments, and which of them are deleted. */
+/*
+ * core/segments/segment_name.c and retention.c: names of segments, and which of them are deleted.
+ */
 #include "tests/unit/unit.h"
 
 #include <string.h>

@@ -1,0 +1,37 @@
+/*
+ * The two clocks are read one after the other, so that their difference is right to microseconds.
+ */
+#include "cli/recording_meta.h"
+
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/record/record_opts.h"
+#include "core/base/clock.h"
+
+static uint64_t realtime_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+void recording_meta(const struct record_opts *opts, const char *source, const char *event,
+		    struct utsname *host, struct recfile_meta *ret)
+{
+	*ret = (struct recfile_meta){
+		.command = opts->description,
+		.source = source,
+		.event = event,
+		.version = SPROF_VERSION,
+		.freq_hz = opts->freq_hz,
+		.nr_cpus = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN),
+		.start_realtime_ns = realtime_ns(),
+		.start_ns = monotonic_ns(),
+	};
+	if (!uname(host)) {
+		ret->hostname = host->nodename;
+		ret->kernel = host->release;
+	}
+}
