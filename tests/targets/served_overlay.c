@@ -9,78 +9,23 @@
  */
 #include "tests/targets/fuse_file.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <linux/fuse.h>
-#include <sched.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <sys/mount.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define END_S 12
-
-static void write_text(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC);
-
-	if (fd < 0 || write(fd, text, strlen(text)) < 0)
-		cannot(path);
-	close(fd);
-}
-
-static void enter_namespaces(void)
-{
-	unsigned uid = getuid(), gid = getgid();
-	char map[32];
-
-	if (unshare(CLONE_NEWUSER | CLONE_NEWNS))
-		cannot("user namespace");
-	write_text("/proc/self/setgroups", "deny");
-	snprintf(map, sizeof(map), "0 %u 1", uid);
-	write_text("/proc/self/uid_map", map);
-	snprintf(map, sizeof(map), "0 %u 1", gid);
-	write_text("/proc/self/gid_map", map);
-	if (mount("", "/", NULL, MS_REC | MS_PRIVATE, NULL))
-		cannot("mount");
-}
 
 /* ---- the server of one file */
 
 static void serve(int fd, const int *is_mapped)
 {
-	static char request[FUSE_MIN_READ_BUFFER + FILE_SIZE];
+	static char request[FUSE_REQUEST_SIZE];
 	const struct fuse_in_header *in = (const void *)request;
 
-	while (read(fd, request, sizeof(request)) > 0) {
-		struct fuse_init_out init = { .major = FUSE_KERNEL_VERSION,
-					      .minor = 31,
-					      .max_write = PAGE };
-		struct fuse_entry_out entry = { .nodeid = 2, .attr = attributes(2) };
-		struct fuse_attr_out attr = { .attr = attributes(in->nodeid) };
-		struct fuse_open_out open = { .fh = 1 };
-		struct fuse_statfs_out statfs = { .st = { .namelen = 255, .bsize = PAGE } };
-
-		/* The answer to FUSE_FLUSH lets this process end when it is killed. */
-		if (__atomic_load_n(is_mapped, __ATOMIC_ACQUIRE) && in->opcode != FUSE_FLUSH)
-			continue;
-		switch (in->opcode) {
-		case FUSE_INIT: answer(fd, in->unique, 0, &init, sizeof(init)); break;
-		case FUSE_LOOKUP: answer(fd, in->unique, 0, &entry, sizeof(entry)); break;
-		case FUSE_GETATTR: answer(fd, in->unique, 0, &attr, sizeof(attr)); break;
-		case FUSE_STATFS: answer(fd, in->unique, 0, &statfs, sizeof(statfs)); break;
-		case FUSE_OPENDIR:
-		case FUSE_OPEN: answer(fd, in->unique, 0, &open, sizeof(open)); break;
-		case FUSE_FORGET:
-		case FUSE_INTERRUPT: break;
-		default: answer(fd, in->unique, ENOSYS, NULL, 0);
-		}
-	}
+	/* The answer to FUSE_FLUSH lets this process end when it is killed. */
+	while (read(fd, request, sizeof(request)) > 0)
+		if (!__atomic_load_n(is_mapped, __ATOMIC_ACQUIRE) || in->opcode == FUSE_FLUSH)
+			answer_as_usual(fd, in);
 	_exit(0);
 }
 
@@ -93,16 +38,12 @@ static void make_folder(const char *name)
 /* Mounts both in `place`; the server ends with this process. */
 static void mount_both(int device, const char *place, const int *is_mapped)
 {
-	char options[128];
-
 	if (mount("tmpfs", place, "tmpfs", 0, NULL) || chdir(place))
 		cannot("tmpfs");
 	make_folder("served");
 	make_folder("lower");
 	make_folder("overlay");
-	snprintf(options, sizeof(options), "fd=%d,rootmode=40000,user_id=0,group_id=0", device);
-	if (mount("served", "served", "fuse", MS_NOSUID | MS_NODEV, options))
-		cannot("FUSE");
+	mount_served(device, "served");
 	if (!fork()) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		alarm(END_S);
