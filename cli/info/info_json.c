@@ -16,6 +16,7 @@
 #include "core/profile/facts.h"
 #include "core/profile/gpu_kinds.h"
 #include "core/profile/profile.h"
+#include "core/segments/segments_read.h"
 #include "output/export/chrome_gpu.h"
 #include "output/text/text.h"
 
@@ -188,6 +189,10 @@ void info_print_json(struct buffer *b, const struct info *info, const struct pro
 	buffer_printf(b, ",\n  \"bytes_per_sample\": %.3f", info_bytes_per_sample(info, file));
 	buffer_printf(b, ",\n  \"finished\": %s", meta->unfinished ? "false" : "true");
 	key_string(b, "note", file->note);
+	if (file->segments) {
+		key_number(b, "segments", file->segments->nr);
+		key_number(b, "segments_read", file->segments->nr_read);
+	}
 	json_start(b, p);
 	key_string(b, "command", str(p, meta->command));
 	key_string(b, "hostname", str(p, meta->hostname));

@@ -17,6 +17,7 @@
 #include "core/profile/facts.h"
 #include "core/profile/gpu_kinds.h"
 #include "core/profile/profile.h"
+#include "core/segments/segments_read.h"
 #include "output/export/chrome_gpu.h"
 #include "output/insight/gpu_estimates.h"
 #include "output/report/grid.h"
@@ -415,7 +416,12 @@ void info_print_text(struct buffer *b, const struct info *info, const struct pro
 	if (p->meta.unfinished)
 		buffer_printf(b, "%-12sUNFINISHED: %s\n", "state", file->note);
 	else
-		line(b, "state", "finished");
+		line(b, "state",
+		     file->segments && file->segments->is_recorded_into ? "being recorded"
+									: "finished");
+	if (file->segments)
+		buffer_printf(b, "%-12s%zu, %zu of them read\n", "segments", file->segments->nr,
+			      file->segments->nr_read);
 	add_origin(b, info, p);
 	add_samples(b, info, p);
 	info_gil_text(b, info);
