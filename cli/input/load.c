@@ -274,7 +274,7 @@ static int load(FILE *f, const char *name, const struct load_opts *opts, bool ex
 	return err;
 }
 
-/* A folder of segments: its own limit of memory is that of all of them. */
+/* The recorders of segments name what they can; the rest is named here. */
 static int load_folder(const char *path, const struct load_opts *opts, struct profile **ret_profile)
 {
 	char *note;

@@ -40,10 +40,20 @@ static char *note_of(const struct profile *p, const struct segments_found *found
 			 found->nr_unfinished, found->nr_read);
 }
 
+/* What the segments may take in memory follows their size, as for a file. */
+static void begin_guard(void *context, uint64_t bytes)
+{
+	memory_guard_begin(context, bytes);
+}
+
 int folder_load(const char *path, const struct load_opts *opts, struct profile **ret_profile,
 		char **ret_note)
 {
-	struct segments_wanted wanted = { .no_names = opts->no_symbols };
+	struct segments_wanted wanted = {
+		.no_names = opts->no_symbols,
+		.tell_size = begin_guard,
+		.context = (void *)path,
+	};
 	struct segments_found found;
 	int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC), err;
 
@@ -58,6 +68,7 @@ int folder_load(const char *path, const struct load_opts *opts, struct profile *
 		wanted.host = filter_host(opts->filter);
 	}
 	err = segments_read(fd, &wanted, ret_profile, &found);
+	memory_guard_end();
 	close(fd);
 	if (opts->ret_found)
 		*opts->ret_found = found;

@@ -31,6 +31,7 @@
 struct segment {
 	uint64_t began_ns;   /* Unix time, by its name */
 	uint64_t written_ns; /* and by its file: not before it ended */
+	uint64_t size_bytes;
 	char name[SEGMENT_NAME_SIZE];
 };
 
@@ -76,13 +77,14 @@ static void list(struct reading *r)
 		if (!segment_name_parse(e->d_name, &s.began_ns) ||
 		    fstatat(r->folder, e->d_name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode))
 			continue;
+		s.size_bytes = (uint64_t)st.st_size;
 		memcpy(s.name, e->d_name, strlen(e->d_name) + 1); /* its length was checked */
 		s.written_ns = st.st_mtim.tv_sec < 0 ? 0
 						     : (uint64_t)st.st_mtim.tv_sec * NS_PER_S +
 							       (uint64_t)st.st_mtim.tv_nsec;
 		r->segments = xgrow(r->segments, &r->capacity, r->nr + 1, sizeof(*r->segments));
 		r->segments[r->nr++] = s;
-		r->found.size_bytes += (uint64_t)st.st_size;
+		r->found.size_bytes += s.size_bytes;
 	}
 	if (d)
 		closedir(d);
@@ -230,7 +232,13 @@ static void read_names(struct reading *r)
 
 static void read_window(struct reading *r)
 {
+	uint64_t bytes = 0;
+
 	set_window(r);
+	for (size_t i = 0; i < r->nr; i++)
+		bytes += is_in_window(r, &r->segments[i]) ? r->segments[i].size_bytes : 0;
+	if (r->wanted->tell_size)
+		r->wanted->tell_size(r->wanted->context, bytes);
 	for (size_t i = 0; i < r->nr; i++)
 		if (is_in_window(r, &r->segments[i]) && !add_segment(r, &r->segments[i]))
 			r->found.nr_unreadable++;

@@ -19,6 +19,9 @@ struct segments_wanted {
 		to;	  /* after the start of the first segment, before the end of the last */
 	const char *host; /* NULL: any */
 	bool no_names;	  /* do not read the names that are in the folder */
+	/* Is told how many bytes the segments of the wanted time have, before they are read. */
+	void (*tell_size)(void *context, uint64_t bytes);
+	void *context;
 };
 
 struct segments_found {
