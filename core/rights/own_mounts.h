@@ -1,8 +1,8 @@
 /*
  * Whose mount is it? It matters for file systems that a user can mount and answer for himself: FUSE
  * servers, and overlays, whose kernel code works with the rights of the user who mounted them, so
- * that one may lie over a FUSE server. A server that does not answer holds up whoever asks: open(2),
- * fstat(2) and close(2) of root wait for it, and no signal ends that wait.
+ * that one may lie over a FUSE server. A server that does not answer holds up whoever asks: root's
+ * open(2), fstat(2) and close(2) wait for it, and no signal ends that wait.
  *
  * Mounts of our own mount namespace are trusted, but for those of FUSE servers of other users (the
  * option allow_other of fusermount(1)). None of these functions makes a request to the file system

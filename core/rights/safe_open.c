@@ -2,8 +2,8 @@
  * Looks, then opens: an O_PATH descriptor holds the file itself, so what fstat(2) says of it is
  * true of the file that is opened through /proc/self/fd afterwards, whatever happens to the path.
  *
- * A lookup is an act as well where a user answers for the file system (own_mounts.h), so no path of a
- * target is followed into one, and fstat(2) comes after that check.
+ * A lookup is an act as well where a user answers for the file system (own_mounts.h), so no path of
+ * a target is followed into one, and fstat(2) comes after that check.
  *
  * Regular files of kernel file systems (/proc/kmsg, trace_pipe) act when they are opened or read
  * too; no program or debug file lies there.
