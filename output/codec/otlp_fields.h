@@ -68,4 +68,9 @@ enum otlp_function {
 enum otlp_attribute_fields { OTLP_ATTRIBUTE_KEY = 1, OTLP_ATTRIBUTE_VALUE = 2 };
 enum otlp_any_value { OTLP_VALUE_STRING = 1, OTLP_VALUE_INT = 3 };
 
+/* Answers of a receiver: ExportProfilesServiceResponse, and google.rpc.Status of a refusal. */
+enum otlp_response { OTLP_PARTIAL_SUCCESS = 1 };
+enum otlp_partial_success { OTLP_REJECTED_PROFILES = 1, OTLP_ERROR_MESSAGE = 2 };
+enum otlp_status { OTLP_STATUS_CODE = 1, OTLP_STATUS_MESSAGE = 2 };
+
 #endif
