@@ -1,8 +1,9 @@
 /*
  * Writes pprof: profile.proto of github.com/google/pprof, gzipped. Messages may come in any order,
  * so the samples are written first, which numbers the frames in use, then the tables, and the
- * strings last. Ids count from 1 in the order of the messages: Parca refuses others. The samples of one stack, thread and labels become one message with a
- * value per column; the format cannot hold their times.
+ * strings last. Ids count from 1 in the order of the messages: Parca refuses others. The samples of
+ * one stack, thread and labels become one message with a value per column; the format cannot hold
+ * their times.
  */
 #include "output/export/exporter.h"
 
