@@ -16,6 +16,7 @@
 #include "cli/input/load.h"
 #include "cli/options/parse_args.h"
 #include "cli/push/push_opts.h"
+#include "cli/push/push_summary.h"
 #include "cli/push/request_pipe.h"
 #include "core/base/alloc.h"
 #include "core/base/log.h"
@@ -131,27 +132,8 @@ static int start_reader(const struct push *o, pid_t *ret_child)
 	return -err;
 }
 
-static void say(const struct push *o, const struct pusher_stats *s)
-{
-	int host = (int)strcspn(o->opts.url.url, "?");
-
-	if (s->nr_sent)
-		log_info("pushed %llu samples in %llu requests, %.1f kB, to %.*s",
-			 (unsigned long long)s->sent_samples, (unsigned long long)s->nr_sent,
-			 (double)s->sent_bytes / 1e3, host, o->opts.url.url);
-	if (s->nr_kept)
-		log_warning("%llu samples could not be sent and are kept in '%s', which holds %llu "
-			    "requests",
-			    (unsigned long long)s->kept_samples, o->opts.spool,
-			    (unsigned long long)s->nr_waiting);
-	if (s->nr_lost)
-		log_warning("%llu samples in %llu requests are lost: neither sent nor kept",
-			    (unsigned long long)s->lost_samples, (unsigned long long)s->nr_lost);
-}
-
 static int push(const struct push *o)
 {
-	struct pusher_stats stats;
 	struct pusher *pusher;
 	int fd, err, status = 1;
 	pid_t child = -1;
@@ -164,14 +146,14 @@ static int push(const struct push *o)
 	if (!err) {
 		err = request_pipe_send(fd, pusher);
 		pusher_send_spool(pusher);
-		pusher_stats(pusher, &stats);
-		say(o, &stats);
+		if (push_summary(&o->opts, pusher))
+			err = -EIO;
 		pusher_close(pusher);
 	}
 	close(fd);
 	if (waitpid(child, &status, 0) < 0)
 		return 1;
-	return err || status || stats.nr_kept || stats.nr_lost || stats.nr_rejected ? 1 : 0;
+	return err || status ? 1 : 0;
 }
 
 static int push_main(int argc, char **argv)

@@ -16,7 +16,7 @@
 #include "core/profile/memory_sink.h"
 #include "core/profile/profile.h"
 
-#define SERIES_MAX 32	      /* in one set */
+#define SERIES_MAX 256	      /* in one set */
 #define SET_SAMPLES 200000    /* no further process is added to a set that has so many */
 #define NO_PROCESS UINT32_MAX /* of samples without a thread */
 
@@ -36,7 +36,7 @@ static char *unnamed(const struct profile *p, uint32_t frame)
 	return *base == '[' ? xstrdup(base) : xasprintf("[%s]", base);
 }
 
-static void name_all(struct profile *p)
+void push_name_unnamed(struct profile *p)
 {
 	for (uint32_t i = 0; i < p->nr_frames; i++) {
 		struct profile_function f = { .module = p->frames[i].module };
@@ -191,7 +191,7 @@ static int emit_set(const struct profile *p, struct profile_sample *samples, con
 		    const size_t *ends, size_t nr_series, const struct push_labels *own,
 		    int (*emit)(void *context, const struct push_set *set), void *context)
 {
-	struct push_series series[SERIES_MAX] = { 0 };
+	struct push_series *series = xcalloc(nr_series, sizeof(*series));
 	struct push_set set = { profile_new(), series, nr_series };
 	struct sink *sink = profile_sink_new(set.p);
 	struct profile part = *p;
@@ -214,7 +214,7 @@ static int emit_set(const struct profile *p, struct profile_sample *samples, con
 		.end_ns = p->meta.end_ns,
 		.first_column = p->meta.first_column,
 	};
-	name_all(set.p);
+	push_name_unnamed(set.p);
 	for (size_t i = 0; i < nr_series; begin = ends[i++]) {
 		label(&series[i].labels, p, pids[begin], own);
 		series[i].samples = set.p->samples + begin;
@@ -224,6 +224,7 @@ static int emit_set(const struct profile *p, struct profile_sample *samples, con
 	for (size_t i = 0; i < nr_series; i++)
 		push_labels_fini(&series[i].labels);
 	profile_free(set.p);
+	free(series);
 	return err;
 }
 

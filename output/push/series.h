@@ -27,6 +27,11 @@ struct push_set {
 };
 
 /*
+ * Gives every frame without a name the one that the report shows: "[libx.so]", or its marker.
+ */
+void push_name_unnamed(struct profile *p);
+
+/*
  * Makes sets of the samples of a profile and hands each to emit(), which may not keep it. `own` are
  * labels that the user gave, which replace those that are found. 0, or what emit() returned.
  */

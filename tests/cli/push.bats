@@ -190,10 +190,10 @@ same_sums() { # FILE
 	echo 503 >taken/mode
 	push --spool spool "otlp+http://127.0.0.1:$PORT" complete.data
 	[ "$status" -eq 1 ]
-	[[ "$stderr" == *"400 samples could not be sent and are kept in 'spool', which holds 1 requests"* ]]
+	[[ "$stderr" == *"400 samples could not be sent now; 'spool' keeps 1 requests"* ]]
 	[ "$(stat -c %a spool)" = 700 ]
 	push --spool spool "otlp+http://127.0.0.1:$PORT" complete.data
-	[[ "$stderr" == *"which holds 2 requests"* ]]
+	[[ "$stderr" == *"'spool' keeps 2 requests"* ]]
 	rm taken/*.json
 	kill "${FAKES##* }"
 	echo ok >taken/mode

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """Reads what the fake receiver has kept: pushed.py sums DIR prints "self total function" of all that it took, pushed.py
-labels DIR prints the labels of each series, sorted, a line each.
+labels DIR prints the labels of each series, sorted, a line each, pushed.py self DIR prints "self function", and
+pushed.py report FILE the same of what sprof report --json -n 0 printed; functions of one name are added up.
 """
 import base64
+import collections
 import gzip
 import json
 import os
@@ -104,8 +106,31 @@ def series(folder):
             yield from PATHS[request["path"].split("?")[0]](request, open(f"{folder}/{number}.body", "rb").read())
 
 
-if sys.argv[1] == "sums":
-    sums.print_sums(sums.add_up(s for _, stacks in series(sys.argv[2]) for s in stacks))
-else:
-    for line in sorted(" ".join(f"{k}={v}" for k, v in sorted(labels.items())) for labels, _ in series(sys.argv[2])):
-        print(line)
+def print_self(pairs):
+    own = collections.Counter()
+    for function, weight in pairs:
+        own[function] += weight
+    for function, weight in sorted(own.items()):
+        if weight:
+            print(weight, function)
+
+
+def pushed_stacks():
+    return (s for _, stacks in series(sys.argv[2]) for s in stacks)
+
+
+def main():
+    if sys.argv[1] == "sums":
+        sums.print_sums(sums.add_up(pushed_stacks()))
+    elif sys.argv[1] == "self":
+        print_self((stack[-1], weight) for stack, weight in pushed_stacks() if stack)
+    elif sys.argv[1] == "report":
+        rows = json.load(open(sys.argv[2]))["rows"]
+        print_self((r["function"], r["self_ns"]) for r in rows)
+    else:
+        for line in sorted(" ".join(f"{k}={v}" for k, v in sorted(l.items())) for l, _ in series(sys.argv[2])):
+            print(line)
+
+
+if __name__ == "__main__":
+    main()
