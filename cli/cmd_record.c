@@ -13,10 +13,10 @@
 #include <string.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "cli/options/all_users.h"
+#include "cli/push/push_child.h"
 #include "cli/record/await_tables.h"
 #include "cli/record/counting.h"
 #include "cli/record/gate.h"
@@ -56,6 +56,7 @@ struct recording {
 	struct sandbox *sandbox;       /* where files of targets are parsed */
 	struct table_cache *cache;     /* of unwind tables; NULL = there is none */
 	struct debuginfod *debuginfod; /* NULL = not asked for */
+	struct push_child *push;       /* NULL = nothing is pushed */
 	struct record_gpu *gpu;
 	struct record_calls *calls; /* NULL = none are counted */
 	struct sink *sink;	    /* where samples go: the file, or what stands before it */
@@ -66,14 +67,6 @@ struct recording {
 	bool child_ended, signal_forwarded, progress_shown;
 	uint64_t start_ns;
 };
-
-static uint64_t realtime_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_REALTIME, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 static int open_source(struct recording *r)
 {
@@ -150,8 +143,10 @@ static int create_file(struct recording *r)
 	if (err) {
 		log_error(0, "write '%s': %s", r->opts->output, recfile_create_reason(err));
 		log_hint("choose another file with -o FILE");
+		return err;
 	}
-	return err;
+	push_child_begin(r->push, r->opts->output);
+	return 0;
 }
 
 static void show_progress(struct recording *r, uint64_t now)
@@ -394,7 +389,7 @@ static void close_source(struct recording *r)
 static int run(struct recording *r)
 {
 	const char *program = r->opts->program ? r->opts->program[0] : NULL;
-	int failure = program ? OWN_FAILURE : 1, err;
+	int failure = program ? OWN_FAILURE : 1, err, push_err;
 
 	err = program ? launch_prepare(&r->child, r->opts->program) : 0;
 	if (err) {
@@ -421,12 +416,13 @@ static int run(struct recording *r)
 	if (finish(r) && !err)
 		err = -EIO;
 	close_source(r);
+	push_err = push_child_end(r->push);
 	if (program) {
 		int status = wait_child(r);
 
 		return err ? OWN_FAILURE : status;
 	}
-	return err ? 1 : 0;
+	return err || push_err ? 1 : 0;
 }
 
 /* What needs no source yet. 0 or -errno, reported. */
@@ -436,6 +432,8 @@ static int prepare(struct recording *r, struct record_opts *opts)
 
 	if (err)
 		log_error(-err, "start the process that parses files");
+	if (!err && opts->push.url)
+		err = push_child_new(&opts->push, &r->push);
 	err = err ? err : record_targets_find(opts);
 	if (err)
 		return err;
@@ -485,6 +483,7 @@ static int record_main(int argc, char **argv)
 	table_cache_close(r.cache);
 	debuginfod_close(r.debuginfod);
 	sandbox_free(r.sandbox);
+	push_child_free(r.push);
 	record_opts_fini(&opts);
 	remote_read_end();
 	return status;

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "cli/record/call_specs.h"
+#include "cli/options/duration.h"
 #include "cli/options/event_specs.h"
 #include "cli/record/rank_output.h"
 #include "cli/gpu/gpu_opts.h"
@@ -168,25 +169,6 @@ static uint32_t parse_freq(const char *text, struct argp_state *state)
 	if (errno || end == text || *end || text[0] == '-' || !hz || hz > MAX_HZ)
 		argp_error(state, "'%s' is not a frequency between 1 and %d", text, MAX_HZ);
 	return (uint32_t)hz;
-}
-
-static uint64_t parse_duration(const char *text, struct argp_state *state)
-{
-	static const struct {
-		const char *suffix;
-		double seconds;
-	} units[] = { { "", 1 }, { "s", 1 }, { "ms", 1e-3 }, { "m", 60 }, { "h", 3600 } };
-	char *end;
-	double value;
-
-	errno = 0;
-	value = strtod(text, &end);
-	if (!errno && end != text && value > 0 && value < 1e7)
-		for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
-			if (!strcmp(end, units[i].suffix))
-				return (uint64_t)(value * units[i].seconds * 1e9);
-	argp_error(state, "'%s' is not a duration such as 30s, 500ms, 5m", text);
-	return 0;
 }
 
 /* A duration, also of microseconds. */
@@ -404,6 +386,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	struct record_opts *o = state->input;
 
 	switch (key) {
+	case ARGP_KEY_INIT: state->child_inputs[0] = &o->push; return 0;
 	case 'p': parse_pids(arg, o, state); return 0;
 	case 'a': o->system_wide = true; return 0;
 	case OPT_ALL_USERS: o->all_users = true; return 0;
@@ -458,7 +441,9 @@ const struct argp record_argp = {
 	       "  sprof record -p 1234 -d 30s\n"
 	       "  sprof record -p nginx -d 30s\n"
 	       "  sprof record -- python3 train.py\n"
-	       "  sprof record -a -F 199 -d 10s -o host.data\n",
+	       "  sprof record -a -F 199 -d 10s -o host.data\n"
+	       "  sprof record -a --push http://localhost:4318 --label service=shop\n",
+	.children = (const struct argp_child[]){ { &push_record_argp, 0, "Pushing:", 1 }, { 0 } },
 };
 
 /* With -p, -a and the like the recorder is no rank itself, whatever its shell was started by. */
@@ -479,6 +464,7 @@ void record_opts_parse(int argc, char **argv, struct record_opts *o)
 		.event = "auto",
 		.gpu.timeline = GPU_TIMELINE_DEFAULT,
 		.gpu.kinds = GPU_KINDS_DEFAULT,
+		.push = PUSH_RECORD_DEFAULT,
 	};
 	parse_args(&record_argp, argc, argv, o);
 	add_rank(o);
@@ -497,4 +483,5 @@ void record_opts_fini(struct record_opts *o)
 	free(o->calls);
 	free(o->description);
 	free(o->rank_output);
+	push_opts_fini(&o->push.opts);
 }
