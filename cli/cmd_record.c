@@ -17,6 +17,7 @@
 
 #include "cli/continuous/continuous.h"
 #include "cli/options/all_users.h"
+#include "cli/push/push_child.h"
 #include "cli/record/await_tables.h"
 #include "cli/record/counting.h"
 #include "cli/record/gate.h"
@@ -60,6 +61,7 @@ struct recording {
 	struct sandbox *sandbox;       /* where files of targets are parsed */
 	struct table_cache *cache;     /* of unwind tables; NULL = there is none */
 	struct debuginfod *debuginfod; /* NULL = not asked for */
+	struct push_child *push;       /* NULL = nothing is pushed */
 	struct record_gpu *gpu;
 	struct record_calls *calls; /* NULL = none are counted */
 	struct sink *sink;	    /* where samples go: the file, or what stands before it */
@@ -142,8 +144,10 @@ static int create_file(struct recording *r)
 	if (err) {
 		log_error(0, "write '%s': %s", r->opts->output, recfile_create_reason(err));
 		log_hint("choose another file with -o FILE");
+		return err;
 	}
-	return err;
+	push_child_begin(r->push, r->opts->output);
+	return 0;
 }
 
 static void show_progress(struct recording *r, uint64_t now)
@@ -365,7 +369,7 @@ static void close_source(struct recording *r)
 static int run(struct recording *r)
 {
 	const char *program = r->opts->program ? r->opts->program[0] : NULL;
-	int failure = program ? OWN_FAILURE : 1, err;
+	int failure = program ? OWN_FAILURE : 1, err, push_err;
 
 	err = program ? launch_prepare(&r->program.launch, r->opts->program) : 0;
 	if (err) {
@@ -392,12 +396,13 @@ static int run(struct recording *r)
 	if (finish(r) && !err)
 		err = -EIO;
 	close_source(r);
+	push_err = push_child_end(r->push);
 	if (program) {
 		int status = started_program_wait(&r->program);
 
 		return err ? OWN_FAILURE : status;
 	}
-	return err ? 1 : 0;
+	return err || push_err ? 1 : 0;
 }
 
 /* What needs no source yet. 0 or -errno, reported. */
@@ -407,6 +412,8 @@ static int prepare(struct recording *r, struct record_opts *opts)
 
 	if (err)
 		log_error(-err, "start the process that parses files");
+	if (!err && opts->push.url)
+		err = push_child_new(&opts->push, &r->push);
 	err = err ? err : record_targets_find(opts);
 	if (err)
 		return err;
@@ -462,6 +469,7 @@ static int record_main(int argc, char **argv)
 	table_cache_close(r.cache);
 	debuginfod_close(r.debuginfod);
 	sandbox_free(r.sandbox);
+	push_child_free(r.push);
 	record_opts_fini(&opts);
 	remote_read_end();
 	return status;

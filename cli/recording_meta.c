@@ -3,19 +3,10 @@
  */
 #include "cli/recording_meta.h"
 
-#include <time.h>
 #include <unistd.h>
 
 #include "cli/record/record_opts.h"
 #include "core/base/clock.h"
-
-static uint64_t realtime_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_REALTIME, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 void recording_meta(const struct record_opts *opts, const char *source, const char *event,
 		    struct utsname *host, struct recfile_meta *ret)

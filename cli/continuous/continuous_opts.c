@@ -28,15 +28,6 @@ static const struct argp_option options[] = {
 	{ 0 }
 };
 
-static uint64_t parse_time(const char *text, struct argp_state *state)
-{
-	uint64_t ns = duration_parse(text);
-
-	if (!ns)
-		argp_error(state, "'%s' is not a duration such as 60s, 30m, 24h, 7d", text);
-	return ns;
-}
-
 static uint64_t parse_size(const char *text, struct argp_state *state)
 {
 	static const char units[] = "KMGT";
@@ -72,8 +63,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case OPT_CONTINUOUS: o->path = arg; return 0;
-	case OPT_SEGMENT: o->segment_ns = parse_time(arg, state); break;
-	case OPT_KEEP: o->keep_ns = strcmp(arg, "all") ? parse_time(arg, state) : 0; break;
+	case OPT_SEGMENT: o->segment_ns = duration_argument(arg, state); break;
+	case OPT_KEEP: o->keep_ns = strcmp(arg, "all") ? duration_argument(arg, state) : 0; break;
 	case OPT_MAX_SIZE: o->max_bytes = strcmp(arg, "all") ? parse_size(arg, state) : 0; break;
 	case ARGP_KEY_END: check(o, state); return 0;
 	default: return ARGP_ERR_UNKNOWN;

@@ -1,6 +1,7 @@
-/* A number without a unit is seconds. */
+/* A number without a unit is one of seconds. */
 #include "cli/options/duration.h"
 
+#include <argp.h>
 #include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -23,4 +24,13 @@ uint64_t duration_parse(const char *text)
 			if (!strcmp(end, units[i].suffix))
 				return (uint64_t)(value * units[i].seconds * 1e9);
 	return 0;
+}
+
+uint64_t duration_argument(const char *text, struct argp_state *state)
+{
+	uint64_t ns = duration_parse(text);
+
+	if (!ns)
+		argp_error(state, "'%s' is not a duration such as 500ms, 30s, 5m", text);
+	return ns;
 }

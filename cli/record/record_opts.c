@@ -172,15 +172,6 @@ static uint32_t parse_freq(const char *text, struct argp_state *state)
 	return (uint32_t)hz;
 }
 
-static uint64_t parse_duration(const char *text, struct argp_state *state)
-{
-	uint64_t ns = duration_parse(text);
-
-	if (!ns)
-		argp_error(state, "'%s' is not a duration such as 30s, 500ms, 5m", text);
-	return ns;
-}
-
 static enum source_clock parse_clock(const char *text, struct argp_state *state)
 {
 	static const char *const names[] = { "cpu", "wall", "off" };
@@ -398,11 +389,15 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	struct record_opts *o = state->input;
 
 	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &o->push;
+		state->child_inputs[1] = &o->continuous;
+		return 0;
 	case 'p': parse_pids(arg, o, state); return 0;
 	case 'a': o->system_wide = true; return 0;
 	case OPT_ALL_USERS: o->all_users = true; return 0;
 	case 'F': o->freq_hz = parse_freq(arg, state); return 0;
-	case 'd': o->duration_ns = parse_duration(arg, state); return 0;
+	case 'd': o->duration_ns = duration_argument(arg, state); return 0;
 	case 'o': o->output = arg; return 0;
 	case 's': o->source = arg; return 0;
 	case 'e': parse_events(arg, o, state); return 0;
@@ -413,7 +408,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPT_NO_CHILDREN: o->no_children = true; return 0;
 	case OPT_NO_CACHE: o->no_cache = true; return 0;
 	case OPT_NO_PYTHON: o->no_python = true; return 0;
-	case OPT_DELAY: o->delay_ns = parse_duration(arg, state); return 0;
+	case OPT_DELAY: o->delay_ns = duration_argument(arg, state); return 0;
 	case OPT_STOP_ON_RANGE_END: o->gpu.capture_once = true; return 0;
 	case OPT_GPU:
 	case OPT_CAPTURE:
@@ -431,14 +426,13 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPT_WAKERS: o->wakers = true; return 0;
 	case OPT_SYSCALLS:
 		o->syscalls = true;
-		o->syscalls_ns = arg ? parse_duration(arg, state) : 0;
+		o->syscalls_ns = arg ? duration_argument(arg, state) : 0;
 		return 0;
 	case ARGP_KEY_ARG:
 		/* The program, with all arguments that follow it. */
 		o->program = &state->argv[state->next - 1];
 		state->next = state->argc;
 		return 0;
-	case ARGP_KEY_INIT: state->child_inputs[0] = &o->continuous; return 0;
 	case ARGP_KEY_END: check(o, state); return 0;
 	default: return ARGP_ERR_UNKNOWN;
 	}
@@ -454,8 +448,10 @@ const struct argp record_argp = {
 	       "  sprof record -p nginx -d 30s\n"
 	       "  sprof record -- python3 train.py\n"
 	       "  sprof record -a -F 199 -d 10s -o host.data\n"
+	       "  sprof record -a --push http://localhost:4318 --label service=shop\n"
 	       "  sprof record -a --continuous /var/lib/sprof --keep 7d\n",
-	.children = (const struct argp_child[]){ { &continuous_argp, 0, "Flight recorder:", 1 },
+	.children = (const struct argp_child[]){ { &push_record_argp, 0, "Pushing:", 1 },
+						 { &continuous_argp, 0, "Flight recorder:", 2 },
 						 { 0 } },
 };
 
@@ -478,6 +474,7 @@ void record_opts_parse(int argc, char **argv, struct record_opts *o)
 		.event = "auto",
 		.gpu.timeline = GPU_TIMELINE_DEFAULT,
 		.gpu.kinds = GPU_KINDS_DEFAULT,
+		.push = PUSH_RECORD_DEFAULT,
 	};
 	parse_args(&record_argp, argc, argv, o);
 	add_rank(o);
@@ -496,4 +493,5 @@ void record_opts_fini(struct record_opts *o)
 	free(o->calls);
 	free(o->description);
 	free(o->rank_output);
+	push_opts_fini(&o->push.opts);
 }

@@ -99,12 +99,13 @@ static inline void enter_namespaces(void)
 		cannot("mount");
 }
 
-/* DEVICE is /dev/fuse, opened. */
-static inline void mount_served(int device, const char *folder)
+/* `device` is /dev/fuse, opened; `more` are further options of the mount: ",allow_other". */
+static inline void mount_served(int device, const char *folder, unsigned user, const char *more)
 {
 	char options[128];
 
-	snprintf(options, sizeof(options), "fd=%d,rootmode=40000,user_id=0,group_id=0", device);
+	snprintf(options, sizeof(options), "fd=%d,rootmode=40000,user_id=%u,group_id=0%s", device,
+		 user, more);
 	if (mount("served", folder, "fuse", MS_NOSUID | MS_NODEV, options))
 		cannot("FUSE");
 }

@@ -79,7 +79,7 @@ int main(int argc, char **argv)
 	device = open(argv[1], O_RDWR | O_CLOEXEC);
 	if (device < 0)
 		cannot(argv[1]);
-	mount_served(device, argv[2]);
+	mount_served(device, argv[2], 0, "");
 	if (!fork()) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		alarm(END_S);

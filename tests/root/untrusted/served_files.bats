@@ -7,7 +7,7 @@ source tests/root/ready.bash
 
 setup() {
 	needs_root "mount file systems, and to record processes of another user"
-	data=$BATS_TEST_TMPDIR/data target=
+	data=$BATS_TEST_TMPDIR/data target= inside=()
 	run "$SPROF" record -q -o "$data" --source ebpf -- true
 	[[ $output != *"sample with ebpf"* ]] || skip "${lines[0]}"
 }
@@ -34,14 +34,14 @@ prepare() {
 # Records, and sets `took`, in ms. OPTIONS...
 record_for_a_second() {
 	local from=$EPOCHREALTIME
-	run --separate-stderr timeout -s KILL 30 "$SPROF" record -o "$data" -F 999 -d 1s "$@"
+	run --separate-stderr timeout -s KILL 30 "${inside[@]}" "$SPROF" record -o "$data" -F 999 -d 1s "$@"
 	took=$(((${EPOCHREALTIME/./} - ${from/./}) / 1000))
 	echo "$took ms; $output $stderr"
 }
 
 @test "an overlay that a user has mounted over a FUSE server holds up no recorder of root's" {
 	local source
-	prepare served_overlay
+	prepare served_code
 	for source in ebpf perf; do
 		start_ready "${attack[@]}"
 		record_for_a_second --source $source -p "$target"
@@ -51,8 +51,34 @@ record_for_a_second() {
 		wait "$target" || true
 		target=
 		[ "$status" -eq 0 ]
-		[[ $stderr == *"files on overlay file systems that users have mounted are not opened (refused "* ]]
+		[[ $stderr == *"files on FUSE and overlay file systems that users have mounted are not opened (refused "* ]]
 		[ "$("$SPROF" info --json "$data" | jq '.samples > 5 and .finished')" = true ]
+	done
+}
+
+# What fusermount(1) mounts for a user with the option allow_other, which an administrator may permit; seen from the mount
+# namespace in which it is, and from another.
+@test "a file of a FUSE server that a user has mounted holds up no recorder of root's" {
+	local source view space
+	needs_unshare -m
+	mkdir -p "$BATS_TEST_TMPDIR/place"
+	for view in inside outside; do
+		for source in ebpf perf; do
+			unshare -m sleep 30 3>&- &
+			space=$!
+			while [ "$(cat /proc/$space/comm)" != sleep ]; do sleep 0.02; done
+			start_ready nsenter -t $space -m "$TARGETS/served_code" /dev/fuse "$BATS_TEST_TMPDIR/place" 65534
+			[ $view = outside ] || inside=(nsenter -t $space -m)
+			record_for_a_second --source $source -p "$target"
+			inside=()
+			[ "$status" -eq 0 ]
+			kill -0 "$target"
+			kill -9 "$target" $space
+			wait "$target" $space || true
+			target=
+			[[ $stderr == *"files on FUSE and overlay file systems that users have mounted are not opened (refused "* ]]
+			[ "$("$SPROF" info --json "$data" | jq '.samples > 5 and .finished')" = true ]
+		done
 	done
 }
 
