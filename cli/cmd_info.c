@@ -106,6 +106,7 @@ static int info_main(int argc, char **argv)
 	buffer_fini(&b);
 	info_fini(&info);
 	filter_free(o.filter);
+	free(found.marks);
 	profile_free(p);
 	free(note);
 	return 0;

@@ -315,6 +315,12 @@ static int filter(struct profile *p, const char *name, const struct load_opts *o
 	return err;
 }
 
+static bool names_a_mark(const struct load_opts *opts)
+{
+	return opts->filter && (filter_from(opts->filter).kind == MOMENT_OF_MARK ||
+				filter_to(opts->filter).kind == MOMENT_OF_MARK);
+}
+
 static int load_file(const char *path, const char *name, const struct load_opts *opts,
 		     struct profile **ret_profile)
 {
@@ -323,6 +329,12 @@ static int load_file(const char *path, const char *name, const struct load_opts 
 
 	if (err)
 		return err;
+	if (names_a_mark(opts)) {
+		log_error(0, "find marks in '%s': only a folder of segments has them", name);
+		if (f != stdin)
+			fclose(f);
+		return -ENODATA;
+	}
 	memory_guard_begin(name, size_of(f));
 	err = load(f, name, opts, false, ret_profile);
 	memory_guard_end();

@@ -12,6 +12,7 @@
 #include "core/base/log.h"
 #include "core/base/memory_limit.h"
 #include "core/profile/profile.h"
+#include "core/segments/marks.h"
 #include "core/segments/segments_read.h"
 #include "output/select/filter.h"
 
@@ -46,11 +47,26 @@ static void begin_guard(void *context, uint64_t bytes)
 	memory_guard_begin(context, bytes);
 }
 
+/* A mark becomes its time of day. 0 or -ENODATA, reported. */
+static int find_mark(int folder, const char *path, struct moment *m)
+{
+	if (m->kind != MOMENT_OF_MARK)
+		return 0;
+	if (marks_find(folder, m->mark, &m->ns)) {
+		log_error(0, "find the mark '%s' in '%s'", m->mark, path);
+		log_hint("sprof info %s shows the marks", path);
+		return -ENODATA;
+	}
+	m->kind = MOMENT_OF_DAY;
+	return 0;
+}
+
 int folder_load(const char *path, const struct load_opts *opts, struct profile **ret_profile,
 		char **ret_note)
 {
 	struct segments_wanted wanted = {
 		.no_names = opts->no_symbols,
+		.with_marks = opts->ret_found != NULL,
 		.tell_size = begin_guard,
 		.context = (void *)path,
 	};
@@ -66,6 +82,12 @@ int folder_load(const char *path, const struct load_opts *opts, struct profile *
 		wanted.from = filter_from(opts->filter);
 		wanted.to = filter_to(opts->filter);
 		wanted.host = filter_host(opts->filter);
+	}
+	err = find_mark(fd, path, &wanted.from);
+	err = err ? err : find_mark(fd, path, &wanted.to);
+	if (err) {
+		close(fd);
+		return err;
 	}
 	err = segments_read(fd, &wanted, ret_profile, &found);
 	memory_guard_end();

@@ -62,6 +62,10 @@ bool moment_parse(const char *text, struct moment *ret)
 {
 	struct moment m = { .kind = MOMENT_AFTER_START };
 
+	if (!strncmp(text, "mark:", 5) && text[5]) {
+		*ret = (struct moment){ .kind = MOMENT_OF_MARK, .mark = text + 5 };
+		return true;
+	}
 	if (*text == '-') {
 		m.kind = MOMENT_BEFORE_END;
 		text++;
@@ -83,6 +87,7 @@ uint64_t moment_time(const struct moment *m, uint64_t start_ns, uint64_t end_ns)
 	case MOMENT_AFTER_START: return start_ns + m->ns < m->ns ? UINT64_MAX : start_ns + m->ns;
 	case MOMENT_BEFORE_END: return end_ns > m->ns ? end_ns - m->ns : 0;
 	case MOMENT_OF_DAY: return m->ns;
+	case MOMENT_OF_MARK:
 	case MOMENT_NOT_SET: break;
 	}
 	return 0;

@@ -19,6 +19,7 @@
 #include "core/recording/recfile.h"
 #include "core/rights/safe_open.h"
 #include "core/segments/folder.h"
+#include "core/segments/marks.h"
 #include "core/segments/names_folder.h"
 #include "core/segments/segment_name.h"
 
@@ -220,6 +221,19 @@ static bool is_recorded_into(int folder)
 	return locked;
 }
 
+/* Keeps the marks of the wanted time. */
+static void find_marks(struct reading *r)
+{
+	size_t nr, kept = 0;
+	struct mark *marks = marks_read(r->folder, &nr);
+
+	for (size_t i = 0; i < nr; i++)
+		if (marks[i].realtime_ns >= r->from_ns && marks[i].realtime_ns < r->to_ns)
+			marks[kept++] = marks[i];
+	r->found.marks = marks;
+	r->found.nr_marks = kept;
+}
+
 static void read_names(struct reading *r)
 {
 	int names = folder_open_names(r->folder);
@@ -259,6 +273,8 @@ int segments_read(int folder, const struct segments_wanted *wanted, struct profi
 	list(&r);
 	if (r.nr)
 		read_window(&r);
+	if (r.nr && wanted->with_marks)
+		find_marks(&r);
 	if (!r.found.nr_read)
 		err = -ENODATA;
 	if (!err) {

@@ -19,17 +19,22 @@ struct segments_wanted {
 		to;	  /* after the start of the first segment, before the end of the last */
 	const char *host; /* NULL: any */
 	bool no_names;	  /* do not read the names that are in the folder */
+	bool with_marks;  /* read the marks that are in the folder */
 	/* Is told how many bytes the segments of the wanted time have, before they are read. */
 	void (*tell_size)(void *context, uint64_t bytes);
 	void *context;
 };
 
+struct mark;
+
 struct segments_found {
-	size_t nr;	       /* segments in the folder */
-	size_t nr_read;	       /* of them */
-	size_t nr_unfinished;  /* of those that were read */
-	size_t nr_unreadable;  /* whose files could not be read */
-	uint64_t size_bytes;   /* of all segments */
+	size_t nr;	      /* segments in the folder */
+	size_t nr_read;	      /* of them */
+	size_t nr_unfinished; /* of those that were read */
+	size_t nr_unreadable; /* whose files could not be read */
+	uint64_t size_bytes;  /* of all segments */
+	struct mark *marks;   /* of the wanted time; the caller frees them */
+	size_t nr_marks;
 	bool is_recorded_into; /* a recorder has the folder locked */
 };
 

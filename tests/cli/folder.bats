@@ -118,3 +118,35 @@ samples() { # OPTIONS...
 	run "$SPROF" report --from -1m --to -2m d
 	[ "$status" -eq 2 ]
 }
+
+@test "marks are shown, and begin and end a part of the time" {
+	local now
+	run "$SPROF" mark
+	[ "$status" -eq 2 ]
+	run --separate-stderr "$SPROF" mark nowhere x
+	[ "$stderr" = "sprof: cannot open 'nowhere': No such file or directory" ]
+	# Marks of the time of the segments, as sprof mark writes them now.
+	"$SPROF" mark d $'deploy\n417'
+	now=$(date +%s)
+	[[ $(cat d/marks) =~ ^${now:0:7}[0-9]{12}' deploy 417'$ ]]
+	printf '1700000060000000000 begin\n1700000090500000000 end\nxx\n17 \n' >>d/marks
+	[ "$(samples --from mark:begin --to mark:end)" = 305 ]
+	"$SPROF" info --to -1s d | grep -A1 '^marks ' | diff - <(printf '%s\n' 'marks       2023-11-14 22:14:20 +0000  begin' '            2023-11-14 22:14:50 +0000  end')
+	"$SPROF" info --json --from 30s --to 80s d | jq -e '.marks == [{ realtime_ns: 1700000060000000000, text: "begin" }]'
+	run --separate-stderr "$SPROF" report --from mark:nothing d
+	[ "$status" -eq 1 ]
+	[ "${stderr_lines[0]}" = "sprof: cannot find the mark 'nothing' in 'd'" ]
+	run --separate-stderr "$SPROF" report --from mark:begin "$(ls d/*.data | head -1)"
+	[ "$status" -eq 1 ]
+	# Nothing else is written to.
+	rm d/marks
+	ln -s ../victim d/marks
+	run "$SPROF" mark d x
+	[ "$status" -eq 1 ]
+	[ ! -e victim ]
+	rm d/marks
+	mkfifo d/marks
+	run timeout 5 "$SPROF" mark d x
+	[ "$status" -eq 1 ]
+	[ "$(samples)" = 6000 ]
+}
