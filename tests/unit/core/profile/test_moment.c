@@ -40,6 +40,17 @@ static void days_are_local_or_utc(void **state)
 	assert_moment("2023-11-14Z", MOMENT_OF_DAY, 1699920000 * S);
 }
 
+static void a_mark_is_named_by_its_text(void **state)
+{
+	struct moment m = { 0 };
+
+	(void)state;
+	assert_true(moment_parse("mark:deploy 417", &m));
+	assert_int_equal(m.kind, MOMENT_OF_MARK);
+	assert_string_equal(m.mark, "deploy 417");
+	assert_false(moment_parse("mark:", &m));
+}
+
 static void other_texts_are_no_times(void **state)
 {
 	static const char *const texts[] = { "",	"-",   "x",   "10x",	    "-2023-11-14",
@@ -55,12 +66,17 @@ static void other_texts_are_no_times(void **state)
 static void a_moment_is_a_time_of_the_recording(void **state)
 {
 	(void)state;
-	assert_int_equal(moment_time(&(struct moment){ MOMENT_AFTER_START, 5 }, 100, 200), 105);
-	assert_int_equal(moment_time(&(struct moment){ MOMENT_BEFORE_END, 5 }, 100, 200), 195);
-	assert_int_equal(moment_time(&(struct moment){ MOMENT_BEFORE_END, 500 }, 100, 200), 0);
-	assert_int_equal(moment_time(&(struct moment){ MOMENT_OF_DAY, 5 }, 100, 200), 5);
-	assert_true(moment_time(&(struct moment){ MOMENT_AFTER_START, UINT64_MAX }, 100, 200) ==
-		    UINT64_MAX);
+	assert_int_equal(
+		moment_time(&(struct moment){ .kind = MOMENT_AFTER_START, .ns = 5 }, 100, 200),
+		105);
+	assert_int_equal(
+		moment_time(&(struct moment){ .kind = MOMENT_BEFORE_END, .ns = 5 }, 100, 200), 195);
+	assert_int_equal(
+		moment_time(&(struct moment){ .kind = MOMENT_BEFORE_END, .ns = 500 }, 100, 200), 0);
+	assert_int_equal(moment_time(&(struct moment){ .kind = MOMENT_OF_DAY, .ns = 5 }, 100, 200),
+			 5);
+	assert_true(moment_time(&(struct moment){ .kind = MOMENT_AFTER_START, .ns = UINT64_MAX },
+				100, 200) == UINT64_MAX);
 }
 
 int main(void)
@@ -68,6 +84,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(spans_are_of_start_or_end),
 		cmocka_unit_test(days_are_local_or_utc),
+		cmocka_unit_test(a_mark_is_named_by_its_text),
 		cmocka_unit_test(other_texts_are_no_times),
 		cmocka_unit_test(a_moment_is_a_time_of_the_recording),
 	};
