@@ -102,11 +102,8 @@ static __always_inline int sample_wait(void *ctx, struct walk_state *st, const s
 					p->nr_snapshots++;
 					return 1;
 				}
-			}
-			/* No room for stack bytes: send the frames that can be walked. */
-			if (st->python && take_waiters_context(ctx, st)) {
-				st->event.header.type = EVENT_STACK;
-				walk_thread(st, p, tgid);
+				/* The frames that were walked have made room for Python's. */
+				st->py.lost = st->python != 0;
 			}
 			st->end = end;
 		}
