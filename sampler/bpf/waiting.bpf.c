@@ -172,9 +172,11 @@ static __always_inline int take_wait(void *ctx)
 	__u32 cpu = bpf_get_smp_processor_id();
 	struct walk_state *st;
 	struct waiter *t;
+	__u64 start;
 
 	if (!c || !c->weight)
 		return 0;
+	start = bpf_ktime_get_ns();
 	t = c->tid == (__u32)bpf_get_current_pid_tgid() ? waiter_of(task) : NULL;
 	st = bpf_map_lookup_elem(&states, &cpu);
 	if (!t || !st) {
@@ -187,6 +189,7 @@ static __always_inline int take_wait(void *ctx)
 			count(COUNTER_LOST);
 	}
 	c->weight = 0;
+	charge_sample(c, bpf_ktime_get_ns() - start);
 	return 0;
 }
 
