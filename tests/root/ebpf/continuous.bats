@@ -129,6 +129,26 @@ setup() {
 	[ "$("$SPROF" info --json "$(segments)" 2>/dev/null | jq '.samples > 0 and .lost > 0')" = true ]
 }
 
+@test "SIGUSR2 keeps the last segments for good" {
+	work shares 20000
+	fly --segment 500ms --keep 1s -F 499 -p ${pids[0]}
+	wait_until has_segments 3
+	kill -USR2 $recorder
+	wait_until said 'segments are kept in'
+	sleep 2.5
+	land
+	[ "$(find "$dir/kept" -name 'sprof-*.data' | wc -l)" -ge 3 ]
+	"$SPROF" fold "$dir/kept" 2>/dev/null | grep -q ';main;'
+}
+
+@test "a program can be started into a flight recorder" {
+	run --separate-stderr "$SPROF" record --continuous "$dir" --segment 500ms -- bash -c '"$0" 2000; exit 7' "$TARGETS/shares"
+	[ "$status" -eq 7 ]
+	[ "$(segments | wc -l)" -ge 3 ]
+	[ "$("$SPROF" info --json "$dir" | jq '.finished and .samples > 100')" = true ]
+	"$SPROF" fold "$dir" | grep -q ';main;'
+}
+
 # bats test_tags=full
 @test "a full disk costs samples, which are counted, and then the oldest segment" {
 	mkdir "$dir"
