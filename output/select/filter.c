@@ -204,7 +204,8 @@ bool filter_has_no_time(const struct filter *f)
 {
 	bool is_start = f->from.kind == MOMENT_NOT_SET && f->to.kind == MOMENT_AFTER_START;
 
-	if (f->to.kind == MOMENT_NOT_SET || f->to.kind == MOMENT_OF_MARK || (f->from.kind != f->to.kind && !is_start))
+	if (f->to.kind == MOMENT_NOT_SET || f->to.kind == MOMENT_OF_MARK ||
+	    (f->from.kind != f->to.kind && !is_start))
 		return false;
 	return f->to.kind == MOMENT_BEFORE_END ? f->from.ns <= f->to.ns : f->from.ns >= f->to.ns;
 }
