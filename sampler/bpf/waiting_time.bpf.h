@@ -117,6 +117,17 @@ static __always_inline struct waiter *waiter_of(struct task_struct *task)
 	return t && t->start_ns ? t : NULL;
 }
 
+/*
+ * The same for a switch at `now`. A thread may have begun to be watched since then, on another CPU:
+ * this switch is not part of its time.
+ */
+static __always_inline struct waiter *waiter_at(struct task_struct *task, __u64 now)
+{
+	struct waiter *t = bpf_task_storage_get(&waiters, task, 0, 0);
+
+	return t && t->start_ns - 1 < now ? t : NULL; /* 0 - 1 is larger than any time */
+}
+
 static __always_inline __u64 run_delay_of(struct task_struct *task)
 {
 	return bpf_core_field_exists(task->sched_info) ? task->sched_info.run_delay : 0;
@@ -274,7 +285,7 @@ static __always_inline void send_thread(const struct waiter *t, struct task_stru
 static __always_inline void switched_from(struct task_struct *task, bool preempted, __u32 state,
 					  __u64 now)
 {
-	struct waiter *t = waiter_of(task);
+	struct waiter *t = waiter_at(task, now);
 
 	if (!t)
 		return;
