@@ -16,6 +16,7 @@
 #include "cli/record/rank_output.h"
 #include "cli/gpu/gpu_opts.h"
 #include "cli/options/all_users.h"
+#include "cli/options/duration.h"
 #include "cli/options/parse_args.h"
 #include "core/base/alloc.h"
 #include "core/base/buffer.h"
@@ -27,6 +28,7 @@
 #define DEFAULT_LAUNCH_HZ 999
 #define MAX_HZ 20000
 #define MAX_PIDS 4096
+#define DEFAULT_OUTPUT "sprof.data"
 
 enum { /* keys of the options without a letter */
        OPT_DEBUGINFOD = 256,
@@ -170,37 +172,6 @@ static uint32_t parse_freq(const char *text, struct argp_state *state)
 	return (uint32_t)hz;
 }
 
-static uint64_t parse_duration(const char *text, struct argp_state *state)
-{
-	static const struct {
-		const char *suffix;
-		double seconds;
-	} units[] = { { "", 1 }, { "s", 1 }, { "ms", 1e-3 }, { "m", 60 }, { "h", 3600 } };
-	char *end;
-	double value;
-
-	errno = 0;
-	value = strtod(text, &end);
-	if (!errno && end != text && value > 0 && value < 1e7)
-		for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
-			if (!strcmp(end, units[i].suffix))
-				return (uint64_t)(value * units[i].seconds * 1e9);
-	argp_error(state, "'%s' is not a duration such as 30s, 500ms, 5m", text);
-	return 0;
-}
-
-/* A duration, also of microseconds. */
-static uint64_t parse_threshold(const char *text, struct argp_state *state)
-{
-	size_t length = strlen(text);
-	char *end;
-	double us = strtod(text, &end);
-
-	if (length > 2 && !strcmp(end, "us") && us >= 1 && us < 1e9)
-		return (uint64_t)(us * 1000);
-	return parse_duration(text, state);
-}
-
 static enum source_clock parse_clock(const char *text, struct argp_state *state)
 {
 	static const char *const names[] = { "cpu", "wall", "off" };
@@ -316,6 +287,18 @@ static void check_source(const char *name, struct argp_state *state)
 	buffer_fini(&names);
 }
 
+/* What is added up over a whole recording has no place in segments yet. */
+static void check_continuous(struct record_opts *o, struct argp_state *state)
+{
+	if (strcmp(o->output, DEFAULT_OUTPUT))
+		argp_error(state, "--continuous DIR names what is written: it takes no -o");
+	if (o->gpu.mode == GPU_ON || o->gpu.capture || o->nr_calls || o->syscalls)
+		argp_error(state, "--continuous takes no GPU work, --calls or --syscalls");
+	if (!strcmp(o->source, "timer"))
+		argp_error(state, "source timer does not record segments, ebpf and perf do");
+	o->gpu.mode = GPU_OFF;
+}
+
 static void check(struct record_opts *o, struct argp_state *state)
 {
 	int modes = (o->nr_pids + o->nr_names > 0) + o->system_wide + (o->program != NULL) +
@@ -363,6 +346,8 @@ static void check(struct record_opts *o, struct argp_state *state)
 		argp_error(state, "--calls counts all that runs, not a --capture-range");
 	if (o->gpu.capture) /* a capture range is known only where the GPU library runs */
 		o->gpu.mode = GPU_ON;
+	if (o->continuous.path)
+		check_continuous(o, state);
 	if (!o->freq_hz)
 		o->freq_hz = o->program ? DEFAULT_LAUNCH_HZ : DEFAULT_ATTACH_HZ;
 }
@@ -404,11 +389,15 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	struct record_opts *o = state->input;
 
 	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &o->push;
+		state->child_inputs[1] = &o->continuous;
+		return 0;
 	case 'p': parse_pids(arg, o, state); return 0;
 	case 'a': o->system_wide = true; return 0;
 	case OPT_ALL_USERS: o->all_users = true; return 0;
 	case 'F': o->freq_hz = parse_freq(arg, state); return 0;
-	case 'd': o->duration_ns = parse_duration(arg, state); return 0;
+	case 'd': o->duration_ns = duration_argument(arg, state); return 0;
 	case 'o': o->output = arg; return 0;
 	case 's': o->source = arg; return 0;
 	case 'e': parse_events(arg, o, state); return 0;
@@ -419,7 +408,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPT_NO_CHILDREN: o->no_children = true; return 0;
 	case OPT_NO_CACHE: o->no_cache = true; return 0;
 	case OPT_NO_PYTHON: o->no_python = true; return 0;
-	case OPT_DELAY: o->delay_ns = parse_duration(arg, state); return 0;
+	case OPT_DELAY: o->delay_ns = duration_argument(arg, state); return 0;
 	case OPT_STOP_ON_RANGE_END: o->gpu.capture_once = true; return 0;
 	case OPT_GPU:
 	case OPT_CAPTURE:
@@ -437,7 +426,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPT_WAKERS: o->wakers = true; return 0;
 	case OPT_SYSCALLS:
 		o->syscalls = true;
-		o->syscalls_ns = arg ? parse_threshold(arg, state) : 0;
+		o->syscalls_ns = arg ? duration_argument(arg, state) : 0;
 		return 0;
 	case ARGP_KEY_ARG:
 		/* The program, with all arguments that follow it. */
@@ -458,7 +447,12 @@ const struct argp record_argp = {
 	       "  sprof record -p 1234 -d 30s\n"
 	       "  sprof record -p nginx -d 30s\n"
 	       "  sprof record -- python3 train.py\n"
-	       "  sprof record -a -F 199 -d 10s -o host.data\n",
+	       "  sprof record -a -F 199 -d 10s -o host.data\n"
+	       "  sprof record -a --push http://localhost:4318 --label service=shop\n"
+	       "  sprof record -a --continuous /var/lib/sprof --keep 7d\n",
+	.children = (const struct argp_child[]){ { &push_record_argp, 0, "Pushing:", 1 },
+						 { &continuous_argp, 0, "Flight recorder:", 2 },
+						 { 0 } },
 };
 
 /* With -p, -a and the like the recorder is no rank itself, whatever its shell was started by. */
@@ -474,11 +468,13 @@ static void add_rank(struct record_opts *o)
 void record_opts_parse(int argc, char **argv, struct record_opts *o)
 {
 	*o = (struct record_opts){
-		.output = "sprof.data",
+		.output = DEFAULT_OUTPUT,
+		.continuous = CONTINUOUS_DEFAULTS,
 		.source = "auto",
 		.event = "auto",
 		.gpu.timeline = GPU_TIMELINE_DEFAULT,
 		.gpu.kinds = GPU_KINDS_DEFAULT,
+		.push = PUSH_RECORD_DEFAULT,
 	};
 	parse_args(&record_argp, argc, argv, o);
 	add_rank(o);
@@ -497,4 +493,5 @@ void record_opts_fini(struct record_opts *o)
 	free(o->calls);
 	free(o->description);
 	free(o->rank_output);
+	push_opts_fini(&o->push.opts);
 }

@@ -1,0 +1,36 @@
+/* A number without a unit is one of seconds. */
+#include "cli/options/duration.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+uint64_t duration_parse(const char *text)
+{
+	static const struct {
+		const char *suffix;
+		double seconds;
+	} units[] = { { "", 1 },   { "s", 1 },	  { "ms", 1e-3 }, { "us", 1e-6 },
+		      { "m", 60 }, { "h", 3600 }, { "d", 86400 } };
+	char *end;
+	double value;
+
+	errno = 0;
+	value = strtod(text, &end);
+	if (!errno && end != text && value > 0 && value < 1e7)
+		for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+			if (!strcmp(end, units[i].suffix))
+				return (uint64_t)(value * units[i].seconds * 1e9);
+	return 0;
+}
+
+uint64_t duration_argument(const char *text, struct argp_state *state)
+{
+	uint64_t ns = duration_parse(text);
+
+	if (!ns)
+		argp_error(state, "'%s' is not a duration such as 500ms, 30s, 5m", text);
+	return ns;
+}
