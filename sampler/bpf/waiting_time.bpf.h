@@ -29,7 +29,7 @@ __u64 samples_ns; /* the time that their samples took */
 
 #define MAX_PERIOD_NS 1000000000u
 #define BUDGET_WINDOW_NS 100000000u
-/* Of the samples of a CPU: their number, and the time they take. With more, period_ns is doubled. */
+/* Of a CPU's samples: their number, and the time they take. With more, period_ns is doubled. */
 const volatile __u32 max_in_window, max_ns_in_window;
 const volatile bool finds_wakers; /* at_waking() runs, too */
 #define MAX_COUNTED_NS 100000u	  /* of a sample: the host may have had the CPU in between */
