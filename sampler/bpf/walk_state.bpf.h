@@ -1,7 +1,7 @@
 /*
- * The state of a walk: the registers and the process's tables, the window of the stack that was read
- * last, the Python side, and the stack record as it goes into the ring. All of it lies in memory,
- * because the functions of a walk share 512 bytes of stack.
+ * The state of a walk: the registers and the process's tables, the window of the stack that was
+ * read last, the Python side, and the stack record as it goes into the ring. All of it lies in
+ * memory, because the functions of a walk share 512 bytes of stack.
  */
 #ifndef SPROF_WALK_STATE_BPF_H
 #define SPROF_WALK_STATE_BPF_H
