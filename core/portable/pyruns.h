@@ -26,9 +26,9 @@ static __always_inline __u64 py_known_code(const struct py_layout *l, struct py_
 /* Charges the sample for a frame. Returns not 0 where its budget (budget.h) is spent. */
 static __always_inline int py_is_spent(struct py_runs *r, void *home);
 /*
- * Does py_read_code() and py_code_id(): returns -1 where there is no code object. py_meet_new_code()
- * does both where it is called. A file whose walks meet few code objects that are new, and that has
- * a better place for so much code, defines PY_MEETS_CODE and its own function.
+ * Does py_read_code() and py_code_id(): returns -1 where there is no code object. A file that has a
+ * better place for so much code than its caller defines PY_MEETS_CODE and its own function, which
+ * calls py_meet_new_code().
  */
 static __always_inline __s64 py_meet_code(const struct py_layout *l, struct py_runs *r, void *home);
 /* Adds a frame to the stack at once, because its run is too long for py_runs.words. */

@@ -241,7 +241,7 @@ static __always_inline void send_first_wait(struct task_struct *task, __u64 weig
 /* Ends the wait of `task`. true: it is to be walked. */
 static __always_inline bool end_wait(struct task_struct *task, __u64 now)
 {
-	struct waiter *t = waiter_of(task);
+	struct waiter *t = waiter_at(task, now);
 	struct drawn_wait *c;
 	__u64 weight;
 

@@ -29,7 +29,7 @@ __u64 samples_ns; /* the time that their samples took */
 
 #define MAX_PERIOD_NS 1000000000u
 #define BUDGET_WINDOW_NS 100000000u
-/* Of the samples of a CPU: their number, and the time they take. With more, period_ns is doubled. */
+/* Of a CPU's samples: their number, and the time they take. With more, period_ns is doubled. */
 const volatile __u32 max_in_window, max_ns_in_window;
 const volatile bool finds_wakers; /* at_waking() runs, too */
 #define MAX_COUNTED_NS 100000u	  /* of a sample: the host may have had the CPU in between */
@@ -115,6 +115,17 @@ static __always_inline struct waiter *waiter_of(struct task_struct *task)
 	struct waiter *t = bpf_task_storage_get(&waiters, task, 0, 0);
 
 	return t && t->start_ns ? t : NULL;
+}
+
+/*
+ * The same for a switch at `now`. A thread may have begun to be watched since then, on another CPU:
+ * this switch is not part of its time.
+ */
+static __always_inline struct waiter *waiter_at(struct task_struct *task, __u64 now)
+{
+	struct waiter *t = bpf_task_storage_get(&waiters, task, 0, 0);
+
+	return t && t->start_ns - 1 < now ? t : NULL; /* 0 - 1 is larger than any time */
 }
 
 static __always_inline __u64 run_delay_of(struct task_struct *task)
@@ -274,7 +285,7 @@ static __always_inline void send_thread(const struct waiter *t, struct task_stru
 static __always_inline void switched_from(struct task_struct *task, bool preempted, __u32 state,
 					  __u64 now)
 {
-	struct waiter *t = waiter_of(task);
+	struct waiter *t = waiter_at(task, now);
 
 	if (!t)
 		return;
