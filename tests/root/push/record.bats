@@ -126,6 +126,9 @@ same_self() {
 	[ ! -e x.data ]
 	run "$SPROF" record --label a=b -- true
 	[ "$status" -eq 2 ]
+	run "$SPROF" record --continuous dir --push otlp+http://nowhere -- true
+	[ "$status" -eq 2 ]
+	[ ! -e dir ]
 	run "$SPROF" record --push http://nowhere -- true
 	[ "$status" -eq 2 ]
 	run "$SPROF" record --push-every 10ms --push otlp+http://nowhere -- true
