@@ -516,7 +516,7 @@ help:
 	'make fuzz      fuzz every parser for FUZZ_SECONDS=60 each' \
 	'make deps      install every Debian package needed (deps-build: only those of the build)' \
 	'make install   PREFIX=/usr/local DESTDIR=' \
-	'make receivers build Parca and a Collector, ten minutes: make check T=receivers asks them what arrived' \
+	'make receivers build Parca, a Collector and the API of Pyroscope, ten minutes, for make check T=receivers' \
 	'make dist      one archive that runs where nothing can be installed' \
 	'make check-gpu check sprof on the GPU of this machine, with the archive: PART=1, PART=2, OUT=folder, DRY=1' \
 	'make clean     remove build/' \

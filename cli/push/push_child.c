@@ -88,9 +88,13 @@ static int start_reader(const struct push_record_opts *opts, pid_t *ret_reader)
 /* Returns the exit status: 1 where something is lost. */
 static int send_all(const struct push_record_opts *opts)
 {
+	struct push_opts sender = opts->opts;
 	struct pusher *pusher;
 	int status = 0, fd, err;
 	pid_t reader = -1;
+
+	if (sender.spool)
+		sender.retry_ms = 0; /* the next interval is another try, and so is the end */
 
 	fd = start_reader(opts, &reader);
 	privileges_drop();
@@ -98,14 +102,14 @@ static int send_all(const struct push_record_opts *opts)
 		log_error(-fd, "start the process that reads the recording");
 		return 1;
 	}
-	if (push_opts_open(&opts->opts, &pusher))
+	if (push_opts_open(&sender, &pusher))
 		return 1;
 	if (full_write(READY, "", 1))
 		return 1;
 	close(READY);
 	err = request_pipe_send(fd, pusher);
 	pusher_send_spool(pusher);
-	if (push_summary(&opts->opts, pusher) == -EIO)
+	if (push_summary(&sender, pusher) == -EIO)
 		err = -EIO;
 	pusher_close(pusher);
 	if (waitpid(reader, &status, 0) < 0 || status)
@@ -191,15 +195,16 @@ static bool wait_for(struct push_child *c, uint64_t until_ns, int *ret_status)
 
 int push_child_end(struct push_child *c)
 {
-	const struct push_opts *o = c ? &c->opts->opts : NULL;
+	uint64_t limit_ms;
 	int status = 0;
 
 	if (!c)
 		return 0;
 	close(c->control);
 	c->control = -1;
-	if (!wait_for(c, monotonic_ns() + (o->timeout_ms + o->retry_ms + FINISH_MS) * 1000000ull,
-		      &status)) {
+	/* For the request that is under way, and for the last one. */
+	limit_ms = 2ull * (c->opts->opts.timeout_ms + c->opts->opts.retry_ms) + FINISH_MS;
+	if (!wait_for(c, monotonic_ns() + limit_ms * 1000000, &status)) {
 		log_warning("pushing takes too long: the rest is not sent");
 		return -EIO;
 	}

@@ -22,7 +22,7 @@ void push_child_begin(struct push_child *child, const char *path);
 
 /*
  * The recording is finished: waits until all of it has been sent, kept, or given up, and for no
- * longer than the options allow one request with its further tries. Returns 0, or -EIO where
+ * longer than the options allow two requests with their further tries. Returns 0, or -EIO where
  * something is lost, reported.
  */
 int push_child_end(struct push_child *child);

@@ -294,6 +294,9 @@ static void check_continuous(struct record_opts *o, struct argp_state *state)
 		argp_error(state, "--continuous DIR names what is written: it takes no -o");
 	if (o->gpu.mode == GPU_ON || o->gpu.capture || o->nr_calls || o->syscalls)
 		argp_error(state, "--continuous takes no GPU work, --calls or --syscalls");
+	if (o->push.url)
+		argp_error(state, "--continuous and --push exclude each other: sprof push sends "
+				  "finished segments");
 	if (!strcmp(o->source, "timer"))
 		argp_error(state, "source timer does not record segments, ebpf and perf do");
 	o->gpu.mode = GPU_OFF;

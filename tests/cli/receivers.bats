@@ -1,5 +1,5 @@
-# sprof push, and the real Parca and OpenTelemetry Collector that `make receivers` builds: what they store is asked back,
-# and is the recording stack by stack, with inlined functions and lines.
+# sprof push, and the real Parca, OpenTelemetry Collector and API of Pyroscope that `make receivers` builds: what they
+# store is asked back, and is the recording stack by stack, with inlined functions and lines.
 #
 # bats file_tags=full
 
@@ -8,8 +8,9 @@ RECEIVERS=$BATS_TEST_DIRNAME/../receivers
 
 setup() {
 	bats_require_minimum_version 1.5.0
-	[ -x "$BUILD/receivers/parca" ] && [ -x "$BUILD/receivers/collector" ] ||
-		skip "needs Parca and a Collector: make receivers (ten minutes, network)"
+	for program in parca collector pyroscope; do
+		[ -x "$BUILD/receivers/$program" ] || skip "needs Parca and others: make receivers (ten minutes, network)"
+	done
 	command -v protoc >/dev/null || skip "needs protoc (protobuf-compiler)"
 	unset http_proxy https_proxy all_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY
 	cd "$BATS_TEST_TMPDIR"
@@ -108,4 +109,16 @@ ask_parca() { # RUN
 		done
 		compare collector new.json
 	done
+}
+
+@test "Pyroscope's API takes every sample, with inlined functions, lines and odd names" {
+	mkdir stored
+	start "$BUILD/receivers/pyroscope" 127.0.0.1:$PORT stored
+	for file in $FILES; do
+		rm -f stored/*
+		"$SPROF" push $file "pyroscope+http://127.0.0.1:$PORT"
+		want $file
+		compare pprof stored
+	done
+	grep -q '^__name__=process_cpu service_name=make host=[^ ]* .*pid=[0-9]' server.log
 }

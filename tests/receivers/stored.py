@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Prints what a receiver has stored, a line for each stack: "weight function:line;function:line...", root first, inlined
-functions included. stored.py json FILE (of sprof export -f json), stored.py pprof FILE (what Parca answers), stored.py
+functions included. stored.py json FILE (of sprof export -f json), stored.py pprof FILE (what Parca answers; or a folder of such), stored.py
 collector FILE (of the Collector's fileexporter). With a last argument "self": "weight function", of the innermost one.
 """
 import collections
@@ -25,6 +25,10 @@ def read_json(path):
 
 
 def read_pprof(path):
+    if os.path.isdir(path):
+        for name in os.listdir(path):
+            yield from read_pprof(os.path.join(path, name))
+        return
     text = subprocess.run(["protoc", "--decode", "perftools.profiles.Profile", "-I", readers, "profile.proto"],
                           input=gzip.open(path).read(), stdout=subprocess.PIPE, check=True).stdout.decode()
     profile = sums.text_messages(iter(text.splitlines()))
