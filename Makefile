@@ -35,7 +35,7 @@ B ?= build$(if $(filter 1,$(FUZZ)),/fuzz,$(if $(filter 1,$(SAN)),/san))
 # ---- packages, Debian 12 names
 DEPS_BUILD := gcc g++ make pkg-config clang llvm bpftool libc6-dev libbpf-dev libelf-dev libdw-dev \
 	libunwind-dev libxxhash-dev libzstd-dev libcapstone-dev zlib1g-dev liblzma-dev libiberty-dev uthash-dev \
-	libncurses-dev linux-libc-dev
+	libcurl4-openssl-dev libncurses-dev linux-libc-dev
 DEPS_TEST := git perl bats libcmocka-dev clang-format libclang-rt-14-dev jq libxml2-utils file binutils \
 	linux-perf python3 redis-server redis-tools sqlite3 gdb openssl nodejs chromium mandoc \
 	qemu-system-x86 cpio busybox-static dwz libdebuginfod1 protobuf-compiler valgrind musl-tools procps \

@@ -13,9 +13,9 @@
 #include <string.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "cli/push/push_child.h"
 #include "cli/record/counting.h"
 #include "cli/record/gate.h"
 #include "cli/gpu/record_gpu.h"
@@ -47,6 +47,7 @@ struct recording {
 	const struct record_opts *opts;
 	struct recfile *file;
 	struct debuginfod *debuginfod; /* NULL = not asked for */
+	struct push_child *push;       /* NULL = nothing is pushed */
 	struct record_calls *calls;    /* NULL = none are counted */
 	struct sink *sink;	       /* where samples go: the file, or what stands before it */
 	struct record_gate *gate;      /* NULL: every sample is wanted */
@@ -54,14 +55,6 @@ struct recording {
 	bool signal_forwarded, progress_shown;
 	uint64_t start_ns;
 };
-
-static uint64_t realtime_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_REALTIME, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 /* Finds the functions whose calls are counted, before anything is recorded. */
 static int open_calls(struct recording *r)
@@ -106,8 +99,10 @@ static int create_file(struct recording *r)
 	if (err) {
 		log_error(0, "write '%s': %s", r->opts->output, recfile_create_reason(err));
 		log_hint("choose another file with -o FILE");
+		return err;
 	}
-	return err;
+	push_child_begin(r->push, r->opts->output);
+	return 0;
 }
 
 static void show_progress(struct recording *r, uint64_t now)
@@ -316,7 +311,7 @@ static int start(struct recording *r)
 static int run(struct recording *r)
 {
 	const char *program = r->opts->program ? r->opts->program[0] : NULL;
-	int failure = program ? OWN_FAILURE : 1, err;
+	int failure = program ? OWN_FAILURE : 1, err, push_err;
 
 	err = recorder_launch(&r->recorder);
 	if (err)
@@ -339,19 +334,21 @@ static int run(struct recording *r)
 	if (finish(r) && !err)
 		err = -EIO;
 	recorder_close_source(&r->recorder);
+	push_err = push_child_end(r->push);
 	if (program) {
 		int status = wait_child(r);
 
 		return err ? OWN_FAILURE : status;
 	}
-	return err ? 1 : 0;
+	return err || push_err ? 1 : 0;
 }
 
 /* What needs no source yet. 0 or -errno, reported. */
 static int prepare(struct recording *r, struct record_opts *opts)
 {
-	int err = recorder_prepare(&r->recorder, opts);
+	int err = opts->push.url ? push_child_new(&opts->push, &r->push) : 0;
 
+	err = err ? err : recorder_prepare(&r->recorder, opts);
 	if (!err && opts->debuginfod)
 		err = debuginfod_open(show_fetching, r, &r->debuginfod);
 	return err;
@@ -391,6 +388,7 @@ static int record_main(int argc, char **argv)
 	recfile_free(r.file);
 	debuginfod_close(r.debuginfod);
 	recorder_fini(&r.recorder);
+	push_child_free(r.push);
 	record_opts_fini(&opts);
 	remote_read_end();
 	return status;

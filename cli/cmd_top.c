@@ -21,7 +21,7 @@
 #include "cli/record/recorder.h"
 #include "cli/record/stop_signals.h"
 #include "cli/top/model.h"
-#include "cli/top/naming.h"
+#include "cli/top/name_rounds.h"
 #include "cli/top/once.h"
 #include "cli/top/save.h"
 #include "cli/top/screen.h"
@@ -48,7 +48,7 @@ struct top {
 	struct recorder recorder;
 	struct live *live;
 	struct sink *sink; /* of live, or what stands before it */
-	struct naming *naming;
+	struct name_rounds *naming;
 	struct debuginfod *debuginfod; /* NULL = not asked for */
 	struct model *model;	       /* NULL: one picture is printed */
 	struct ui *ui;
@@ -57,14 +57,6 @@ struct top {
 };
 
 /* ---- sampling */
-
-static uint64_t realtime_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_REALTIME, &t);
-	return (uint64_t)t.tv_sec * SECOND_NS + (uint64_t)t.tv_nsec;
-}
 
 static void new_live(struct top *t)
 {
@@ -176,7 +168,7 @@ static void show_end(struct top *t)
 	model_set_state(t->model, t->live ? MODEL_ENDED : MODEL_FILE);
 	while (goes_on(t)) {
 		if (t->naming)
-			naming_poll(t->naming);
+			name_rounds_poll(t->naming);
 		nanosleep(&pause, NULL);
 		follow_order(t);
 	}
@@ -188,7 +180,7 @@ static void show_samples(struct top *t)
 
 	while (goes_on(t) && live > 0) {
 		live = sample_round(t);
-		naming_poll(t->naming);
+		name_rounds_poll(t->naming);
 		model_has_news(t->model);
 		follow_order(t);
 	}
@@ -261,7 +253,7 @@ static void print_once(struct top *t)
 	while (live > 0 && !stop_signals_caught())
 		live = sample_round(t);
 	stop_sampling(t);
-	naming_finish(t->naming);
+	name_rounds_finish(t->naming);
 	answer = live_answer_new(&t->opts->question, live_copy(t->live, &state), &state);
 	once_print(answer, t->opts);
 	live_answer_free(answer);
@@ -305,7 +297,7 @@ static int start(struct top *t)
 	err = recorder_start(r, 0);
 	if (err)
 		return err;
-	t->naming = naming_new(t->live, r, t->debuginfod, has_names, t);
+	t->naming = name_rounds_new(t->live, r, t->debuginfod, has_names, t);
 	t->end_ns = UINT64_MAX;
 	if (t->opts->record.duration_ns)
 		t->end_ns = monotonic_ns() + t->opts->record.duration_ns;
@@ -448,7 +440,7 @@ static int top_main(int argc, char **argv)
 	}
 	status = look(&t);
 	model_free(t.model);
-	naming_free(t.naming);
+	name_rounds_free(t.naming);
 	recorder_close_source(&t.recorder);
 	live_free(t.live);
 	debuginfod_close(t.debuginfod);

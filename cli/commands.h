@@ -16,8 +16,9 @@ struct command {
 	const char *name;
 	const struct argp *argp; /* its options, for completion and for mistyped ones */
 	bool runs_program;	 /* its first argument begins another command line */
-	bool samples;		 /* looks at processes; all others only read, without rights */
-	const char *help;	 /* half a line, for the table in sprof --help */
+	bool samples;		 /* looks at processes; most others only read, without rights */
+	bool sends;	  /* talks to the network: has another process read, without rights */
+	const char *help; /* half a line, for the table in sprof --help */
 	/*
 	 * argv[0] is "sprof NAME". Returns the exit status: 0 ok, 1 failed (and reported), 2 usage;
 	 * record returns its program's status, and 125 for a failure of its own.
@@ -39,6 +40,7 @@ extern const struct command cmd_ranks;
 extern const struct command cmd_info;
 extern const struct command cmd_lines;
 extern const struct command cmd_merge;
+extern const struct command cmd_push;
 extern const struct command cmd_record;
 extern const struct command cmd_report;
 extern const struct command cmd_top;

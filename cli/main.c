@@ -18,9 +18,9 @@
 #include "core/rights/privileges.h"
 
 static const struct command *const commands[] = {
-	&cmd_record, &cmd_top,	  &cmd_flame,	   &cmd_report, &cmd_lines,  &cmd_imports,
-	&cmd_ranks,  &cmd_dump,	  &cmd_diff,	   &cmd_fold,	&cmd_export, &cmd_merge,
-	&cmd_info,   &cmd_doctor, &cmd_completion, NULL,
+	&cmd_record, &cmd_top,	&cmd_flame,  &cmd_report,     &cmd_lines,  &cmd_imports,
+	&cmd_ranks,  &cmd_dump, &cmd_diff,   &cmd_fold,	      &cmd_export, &cmd_push,
+	&cmd_merge,  &cmd_info, &cmd_doctor, &cmd_completion, NULL,
 };
 
 static void print_help(FILE *f)
@@ -64,7 +64,7 @@ static int run_command(int argc, char **argv)
 		usage_hint_command(argv[0], commands);
 		return 2;
 	}
-	if (!command->samples)
+	if (!command->samples && !command->sends)
 		privileges_only_read();
 	name = xasprintf("sprof %s", command->name);
 	argv[0] = name;

@@ -13,6 +13,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "core/rights/privileges.h"
+#include "core/untrusted/target_memfd.h"
 #include "gpu/shared_region.h"
 
 #define HELLO_MS 1000
@@ -75,9 +77,27 @@ static int only_descriptor(struct msghdr *message)
 	return -EPROTO;
 }
 
-/* Receives the hello with the descriptor of the region. -EAGAIN: it has not come yet. */
-static int receive_hello(int fd, int *ret_memfd)
+/*
+ * May a descriptor be received from the peer? From our own user and from root, and from others only
+ * if there is no other way (target_memfd.h).
+ */
+static bool may_send_descriptors(int fd)
 {
+	struct ucred cred;
+	socklen_t size = sizeof(cred);
+
+	return !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &size) &&
+	       (!cred.uid || cred.uid == geteuid() || !privileges_have(CAP_SYS_PTRACE));
+}
+
+/*
+ * Receives the hello, and opens the region: the descriptor that came with it, or the peer's own.
+ * Returns its descriptor; -EAGAIN: the hello has not come yet. The kernel drops descriptors that
+ * are not asked for, without the wait that close(2) can be.
+ */
+static int receive_hello(int fd, pid_t pid)
+{
+	bool asked = may_send_descriptors(fd);
 	struct gpu_hello hello;
 	union {
 		struct cmsghdr head;
@@ -87,33 +107,35 @@ static int receive_hello(int fd, int *ret_memfd)
 	struct msghdr message = {
 		.msg_iov = &part,
 		.msg_iovlen = 1,
-		.msg_control = &control,
-		.msg_controllen = sizeof(control),
+		.msg_control = asked ? &control : NULL,
+		.msg_controllen = asked ? sizeof(control) : 0,
 	};
 	ssize_t n = recvmsg(fd, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
-	int memfd;
+	bool is_hello;
+	int memfd = -1;
 
 	if (n < 0)
 		return errno == EWOULDBLOCK || errno == EINTR ? -EAGAIN : -errno;
-	memfd = only_descriptor(&message);
-	if (memfd < 0)
+	if (asked)
+		memfd = only_descriptor(&message);
+	if (asked && memfd < 0)
 		return memfd;
-	if (n == sizeof(hello) && hello.magic == GPU_REGION_MAGIC &&
-	    hello.version == GPU_REGION_VERSION) {
-		*ret_memfd = memfd;
-		return 0;
-	}
-	close(memfd);
+	is_hello = n == sizeof(hello) && hello.magic == GPU_REGION_MAGIC &&
+		   hello.version == GPU_REGION_VERSION;
+	if (is_hello)
+		return asked ? memfd : target_memfd_open(pid, hello.memfd);
+	if (asked)
+		close(memfd);
 	return -EPROTO;
 }
 
 int gpu_link_meet(int fd, pid_t pid, struct gpu_peer *ret)
 {
 	struct gpu_peer peer = { .fd = fd, .pid = pid };
-	int memfd = -1, err = receive_hello(fd, &memfd);
+	int memfd = receive_hello(fd, pid), err;
 
-	if (err)
-		return err;
+	if (memfd < 0)
+		return memfd;
 	err = shared_region_open(memfd, &peer.region);
 	close(memfd);
 	if (err)

@@ -64,7 +64,7 @@ enum completion_value completion_value_of(const struct option_facts *option, str
 {
 	const char *arg = option->arg ? option->arg : "";
 
-	if (!strcmp(arg, "FILE") || !strcmp(arg, "OUT"))
+	if (!strcmp(arg, "FILE") || !strcmp(arg, "OUT") || !strcmp(arg, "DIR"))
 		return COMPLETE_FILE;
 	if (!strncmp(arg, "PID", 3))
 		return COMPLETE_PROCESS;

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "cli/record/call_specs.h"
+#include "cli/options/duration.h"
 #include "cli/record/rank_output.h"
 #include "cli/record/sampling_opts.h"
 #include "cli/gpu/gpu_opts.h"
@@ -75,7 +76,7 @@ static uint64_t parse_threshold(const char *text, struct argp_state *state)
 
 	if (length > 2 && !strcmp(end, "us") && us >= 1 && us < 1e9)
 		return (uint64_t)(us * 1000);
-	return sampling_opts_duration(text, state);
+	return parse_duration(text, state);
 }
 
 static void check(struct record_opts *o, struct argp_state *state)
@@ -122,9 +123,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	struct record_opts *o = state->input;
 
 	switch (key) {
-	case ARGP_KEY_INIT: state->child_inputs[0] = o; return 0;
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = o;
+		state->child_inputs[1] = &o->push;
+		return 0;
 	case 'o': o->output = arg; return 0;
-	case OPT_DELAY: o->delay_ns = sampling_opts_duration(arg, state); return 0;
+	case OPT_DELAY: o->delay_ns = parse_duration(arg, state); return 0;
 	case OPT_STOP_ON_RANGE_END: o->gpu.capture_once = true; return 0;
 	case OPT_CAPTURE:
 	case OPT_TIMELINE:
@@ -144,14 +148,17 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 const struct argp record_argp = {
 	.options = options,
 	.parser = parse,
-	.children = (const struct argp_child[]){ { &sampling_argp, 0, NULL, 0 }, { 0 } },
+	.children = (const struct argp_child[]){ { &sampling_argp, 0, NULL, 0 },
+						 { &push_record_argp, 0, "Pushing:", 1 },
+						 { 0 } },
 	.args_doc = "-p PID|NAME\n--cgroup PATH\n-u USER\n-a\nPROG [ARG...]",
 	.doc = "Samples what the CPU runs and writes a recording."
 	       "\vExamples:\n"
 	       "  sprof record -p 1234 -d 30s\n"
 	       "  sprof record -p nginx -d 30s\n"
 	       "  sprof record -- python3 train.py\n"
-	       "  sprof record -a -F 199 -d 10s -o host.data\n",
+	       "  sprof record -a -F 199 -d 10s -o host.data\n"
+	       "  sprof record -a --push http://localhost:4318 --label service=shop\n",
 };
 
 /* With -p, -a and the like the recorder is no rank itself, whatever its shell was started by. */
@@ -172,6 +179,7 @@ void record_opts_parse(int argc, char **argv, struct record_opts *o)
 		.event = "auto",
 		.gpu.timeline = GPU_TIMELINE_DEFAULT,
 		.gpu.kinds = GPU_KINDS_DEFAULT,
+		.push = PUSH_RECORD_DEFAULT,
 	};
 	parse_args(&record_argp, argc, argv, o);
 	add_rank(o);
@@ -190,4 +198,5 @@ void record_opts_fini(struct record_opts *o)
 	free(o->calls);
 	free(o->description);
 	free(o->rank_output);
+	push_opts_fini(&o->push.opts);
 }

@@ -9,6 +9,7 @@
 
 #include "core/profile/source.h"
 #include "cli/gpu/record_gpu.h"
+#include "cli/push/push_record_opts.h"
 
 struct record_opts {
 	pid_t *pids;
@@ -36,6 +37,7 @@ struct record_opts {
 	uint64_t syscalls_ns;
 	bool quiet, verbose;
 	struct record_gpu_opts gpu;
+	struct push_record_opts push;
 	const char **calls; /* the arguments of --calls; strings are argv's */
 	size_t nr_calls, calls_capacity;
 	bool debuginfod;   /* fetch debug files that this machine does not have */

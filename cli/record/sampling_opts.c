@@ -12,6 +12,7 @@
 
 #include "cli/gpu/gpu_opts.h"
 #include "cli/options/all_users.h"
+#include "cli/options/duration.h"
 #include "cli/options/event_specs.h"
 #include "cli/record/record_opts.h"
 #include "core/base/alloc.h"
@@ -122,25 +123,6 @@ static uint32_t parse_freq(const char *text, struct argp_state *state)
 	if (errno || end == text || *end || text[0] == '-' || !hz || hz > MAX_HZ)
 		argp_error(state, "'%s' is not a frequency between 1 and %d", text, MAX_HZ);
 	return (uint32_t)hz;
-}
-
-uint64_t sampling_opts_duration(const char *text, struct argp_state *state)
-{
-	static const struct {
-		const char *suffix;
-		double seconds;
-	} units[] = { { "", 1 }, { "s", 1 }, { "ms", 1e-3 }, { "m", 60 }, { "h", 3600 } };
-	char *end;
-	double value;
-
-	errno = 0;
-	value = strtod(text, &end);
-	if (!errno && end != text && value > 0 && value < 1e7)
-		for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
-			if (!strcmp(end, units[i].suffix))
-				return (uint64_t)(value * units[i].seconds * 1e9);
-	argp_error(state, "'%s' is not a duration such as 30s, 500ms, 5m", text);
-	return 0;
 }
 
 static enum source_clock parse_clock(const char *text, struct argp_state *state)
@@ -332,7 +314,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'a': o->system_wide = true; return 0;
 	case OPT_ALL_USERS: o->all_users = true; return 0;
 	case 'F': o->freq_hz = parse_freq(arg, state); return 0;
-	case 'd': o->duration_ns = sampling_opts_duration(arg, state); return 0;
+	case 'd': o->duration_ns = parse_duration(arg, state); return 0;
 	case 's': o->source = arg; return 0;
 	case 'e': parse_events(arg, o, state); return 0;
 	case 'c': parse_count(arg, o, state); return 0;

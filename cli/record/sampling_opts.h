@@ -12,7 +12,6 @@
 #define SPROF_SAMPLING_OPTS_H
 
 #include <argp.h>
-#include <stdint.h>
 
 struct record_opts;
 
@@ -23,8 +22,5 @@ void sampling_opts_take_program(struct record_opts *opts, struct argp_state *sta
 
 /* Ends the program where the options cannot work together; sets the frequency if none was given. */
 void sampling_opts_check(struct record_opts *opts, struct argp_state *state);
-
-/* Returns a duration such as 30s, 500ms, 5m in ns, or ends the program. */
-uint64_t sampling_opts_duration(const char *text, struct argp_state *state);
 
 #endif

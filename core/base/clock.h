@@ -1,4 +1,4 @@
-/* The clock of all times in recordings. */
+/* The clock of all times in recordings, and two more. */
 #ifndef SPROF_CLOCK_H
 #define SPROF_CLOCK_H
 
@@ -11,6 +11,15 @@ static inline uint64_t monotonic_ns(void)
 	struct timespec t;
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* Unix time, ns. */
+static inline uint64_t realtime_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 

@@ -96,4 +96,20 @@ bool recfile_is_recording(const void *data, size_t size);
  */
 int recfile_read(FILE *f, struct profile **ret_profile, char **ret_note);
 
+/*
+ * Reads a recording while it is written. Where the writer is killed, what it had flushed is read.
+ */
+struct recfile_follow;
+
+/* Takes over the file, which is read from its beginning. */
+struct recfile_follow *recfile_follow_new(FILE *f);
+void recfile_follow_free(struct recfile_follow *follow); /* NULL is fine */
+
+/*
+ * Adds what has been written since the last call to the profile, which belongs to `follow`; the
+ * caller may take its samples out again and give frames names. Returns 1, or 0 once the recording
+ * was finished and all of it is there, or -errno as recfile_read().
+ */
+int recfile_follow_next(struct recfile_follow *follow, struct profile **ret_profile);
+
 #endif

@@ -259,3 +259,53 @@ out:
 	free(r.data);
 	return err;
 }
+
+/* ---- a recording that is being written */
+
+struct recfile_follow {
+	struct reader r;
+	struct profile *p;
+	bool has_header;
+};
+
+struct recfile_follow *recfile_follow_new(FILE *f)
+{
+	struct recfile_follow *follow = xcalloc(1, sizeof(*follow));
+
+	follow->r = (struct reader){ .f = f, .zstd = ZSTD_createDCtx() };
+	follow->p = profile_new();
+	decoder_init(&follow->r.decoder, follow->p);
+	return follow;
+}
+
+void recfile_follow_free(struct recfile_follow *follow)
+{
+	if (!follow)
+		return;
+	profile_free(follow->p);
+	decoder_fini(&follow->r.decoder);
+	ZSTD_freeDCtx(follow->r.zstd);
+	free(follow->r.content);
+	free(follow->r.data);
+	fclose(follow->r.f);
+	free(follow);
+}
+
+int recfile_follow_next(struct recfile_follow *follow, struct profile **ret_profile)
+{
+	struct reader *r = &follow->r;
+	int err = r->zstd ? 0 : -ENOMEM;
+
+	*ret_profile = follow->p;
+	clearerr(r->f); /* where the file ended before, it may go on */
+	if (!err && !follow->has_header) {
+		if (!see(r, sizeof(struct record_file)))
+			return r->error ? r->error : 1;
+		err = read_file_header(r, follow->p);
+		follow->has_header = !err;
+	}
+	if (err)
+		return err;
+	read_chunks(r);
+	return r->error ? r->error : !r->last;
+}

@@ -1,23 +1,16 @@
 /*
- * The mount comes from /proc/self/fdinfo, which does not ask the file system. fstatfs(2) reaches
- * the file system below an overlay, but with the rights of the caller: a FUSE server that may not
- * be asked by them is not asked.
+ * Everything here comes from the kernel's own memory: the number of a mount from
+ * /proc/self/fdinfo, its kind from mountinfo, that of a mount which is not listed from the handles
+ * that it gives its files.
  */
 #include "core/rights/own_mounts.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/magic.h>
 #include <stdlib.h>
-#include <sys/vfs.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
-
-bool mount_is_overlay(int fd)
-{
-	struct statfs fs;
-
-	return fstatfs(fd, &fs) || fs.f_type == OVERLAYFS_SUPER_MAGIC;
-}
 
 int mount_number(int fd)
 {
@@ -38,33 +31,121 @@ int mount_number(int fd)
 	return number;
 }
 
-bool mount_is_listed(FILE *mountinfo, int number)
+/*
+ * A line of mountinfo (proc(5)): "36 35 98:0 / /mnt rw,noatime master:1 - fuse.sshfs host: OPTIONS".
+ * No field has a space: it is written as \040. The user chose the text before the options.
+ */
+static bool is_served_by_another(const char *line)
 {
-	char *line = NULL;
-	bool found = false;
-	size_t size = 0;
+	const char *type = strstr(line, " - "), *source, *user;
+	unsigned long uid;
 
-	while (!found && getline(&line, &size, mountinfo) > 0)
-		found = strtol(line, NULL, 10) == number;
-	free(line);
-	return found;
+	if (!type || strncmp(type + 3, "fuse", 4))
+		return false;
+	source = strchr(type + 3, ' ');
+	user = source ? strchr(source + 1, ' ') : NULL;
+	user = user ? strstr(user, ",user_id=") : NULL;
+	uid = user ? strtoul(user + 9, NULL, 10) : 0;
+	return uid && uid != getuid();
 }
 
-/* A root that is no mount point, after chroot(2), is not listed: its mount is compared first. */
-bool mount_is_own(int fd)
+struct mount_facts mount_facts_read(FILE *mountinfo, int number)
 {
-	int number = mount_number(fd), root = open("/", O_PATH | O_CLOEXEC);
-	bool is_own = number >= 0 && root >= 0 && mount_number(root) == number;
-	FILE *f;
+	struct mount_facts facts = { 0 };
+	char *line = NULL;
+	size_t size = 0;
+
+	while (getline(&line, &size, mountinfo) > 0) {
+		bool is_served = is_served_by_another(line);
+
+		facts.has_served |= is_served;
+		if (strtol(line, NULL, 10) != number)
+			continue;
+		facts.is_listed = true;
+		facts.is_served = is_served;
+	}
+	free(line);
+	return facts;
+}
+
+struct mount_facts mount_facts_own(int number)
+{
+	FILE *f = fopen("/proc/self/mountinfo", "re");
+	struct mount_facts facts = { 0 };
+
+	if (!f)
+		return facts;
+	facts = mount_facts_read(f, number);
+	fclose(f);
+	return facts;
+}
+
+/* A root that is no mount point, after chroot(2), is not listed: its mount is compared. */
+static bool is_mount_of_our_root(int number)
+{
+	int root = open("/", O_PATH | O_CLOEXEC);
+	bool is = root >= 0 && mount_number(root) == number;
 
 	if (root >= 0)
 		close(root);
-	if (is_own || number < 0)
-		return is_own;
-	f = fopen("/proc/self/mountinfo", "re");
-	if (!f)
+	return is;
+}
+
+/*
+ * Does its file system give handles that are neither those of FUSE nor of an overlay? Both give
+ * none by default; memory, btrfs and NFS do (fs/fuse/inode.c and fs/overlayfs of the kernel).
+ */
+static bool has_plain_handle(int fd)
+{
+	enum { FUSE_HANDLE = 0x81, FUSE_HANDLE_WITH_PARENT = 0x82, OVERLAY_FIRST = 0xf8 };
+	union {
+		struct file_handle head;
+		char bytes[sizeof(struct file_handle) + MAX_HANDLE_SZ];
+	} handle = { .head = { .handle_bytes = MAX_HANDLE_SZ } };
+	int number;
+
+	return !name_to_handle_at(fd, "", &handle.head, &number, AT_EMPTY_PATH) &&
+	       handle.head.handle_type != FUSE_HANDLE &&
+	       handle.head.handle_type != FUSE_HANDLE_WITH_PARENT &&
+	       handle.head.handle_type < OVERLAY_FIRST;
+}
+
+/*
+ * Files with the number of a device are on neither FUSE nor an overlay: both have made-up numbers.
+ * AT_STATX_DONT_SYNC: a FUSE server is not asked.
+ */
+static bool is_on_device(int fd)
+{
+	struct statx st;
+
+	return !statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, 0, &st) && st.stx_dev_major;
+}
+
+enum mount_trust mount_trust(int fd)
+{
+	struct mount_facts facts;
+	int number;
+
+	if (is_on_device(fd))
+		return MOUNT_TRUSTED;
+	number = mount_number(fd);
+	if (number < 0)
+		return MOUNT_FOREIGN;
+	facts = mount_facts_own(number);
+	if (facts.is_served)
+		return MOUNT_SERVED;
+	if (facts.is_listed || is_mount_of_our_root(number))
+		return MOUNT_TRUSTED;
+	return has_plain_handle(fd) ? MOUNT_TRUSTED : MOUNT_FOREIGN;
+}
+
+bool mount_root_is_own(int fd)
+{
+	int number = mount_number(fd);
+	struct mount_facts facts;
+
+	if (number < 0)
 		return false;
-	is_own = mount_is_listed(f, number);
-	fclose(f);
-	return is_own;
+	facts = mount_facts_own(number);
+	return !facts.has_served && (facts.is_listed || is_mount_of_our_root(number));
 }

@@ -2,8 +2,8 @@
  * Looks, then opens: an O_PATH descriptor holds the file itself, so what fstat(2) says of it is
  * true of the file that is opened through /proc/self/fd afterwards, whatever happens to the path.
  *
- * A lookup is an act as well where a user has mounted an overlay file system (own_mounts.h), so no
- * path is followed into one, and fstat(2) comes after that check.
+ * A lookup is an act as well where a user answers for the file system (own_mounts.h), so no path of
+ * a target is followed into one, and fstat(2) comes after that check.
  *
  * Regular files of kernel file systems (/proc/kmsg, trace_pipe) act when they are opened or read
  * too; no program or debug file lies there.
@@ -25,6 +25,10 @@
 #include <unistd.h>
 
 #include "core/rights/own_mounts.h"
+
+#ifndef RESOLVE_CACHED
+#define RESOLVE_CACHED 0x20 /* Linux 5.12 */
+#endif
 
 #define DEPTH_MAX 128 /* directories below the root */
 #define LINKS_MAX 40  /* as in Linux */
@@ -82,7 +86,7 @@ int safe_open_trusted(int path_fd, uint64_t size_max)
 
 static bool may_not_be_asked(int path_fd)
 {
-	return mount_is_overlay(path_fd) && !mount_is_own(path_fd);
+	return mount_trust(path_fd) != MOUNT_TRUSTED;
 }
 
 int safe_open_again(int path_fd, uint64_t size_max)
@@ -104,15 +108,50 @@ static int finish(int path_fd, uint64_t size_max)
 
 /* ---- paths as this process sees them */
 
+static int walk_in_root(int root, const char *path, bool follow_last);
+
+/*
+ * The part of a lookup that may wait for a user's FUSE server. /proc is no place for such a mount,
+ * and links in it must be followed as links; a relative path begins where our caller is.
+ */
+static int look_up_by_parts(const char *path, uint64_t flags)
+{
+	struct stat st;
+	int root, fd;
+
+	if (path[0] != '/' || !strncmp(path, "/proc/", 6) || !mount_facts_own(0).has_served)
+		return -ENOSYS;
+	root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (root < 0)
+		return -errno;
+	fd = walk_in_root(root, path, !(flags & O_NOFOLLOW));
+	close(root);
+	if (fd >= 0 && (flags & O_DIRECTORY) && (fstat(fd, &st) || !S_ISDIR(st.st_mode))) {
+		close(fd);
+		fd = -ENOTDIR;
+	}
+	return fd;
+}
+
 /* Without openat2(2) links of /proc are followed wherever they lead. */
 static int look_up_without_magic(const char *path, uint64_t flags)
 {
 	struct open_how how = {
 		.flags = O_PATH | O_CLOEXEC | flags,
-		.resolve = RESOLVE_NO_MAGICLINKS,
+		.resolve = RESOLVE_NO_MAGICLINKS | RESOLVE_CACHED,
 	};
 	int fd = (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
 
+	if (fd >= 0)
+		return fd;
+	/* EAGAIN: no file system was asked, and one must be. EINVAL: before Linux 5.12. */
+	if (errno == EAGAIN || errno == EINVAL) {
+		fd = look_up_by_parts(path, flags);
+		if (fd != -ENOSYS)
+			return fd;
+		how.resolve = RESOLVE_NO_MAGICLINKS;
+		fd = (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
+	}
 	if (fd < 0 && (errno == ENOSYS || errno == EPERM || errno == EAGAIN))
 		fd = open(path, (int)how.flags);
 	return fd < 0 ? -errno : fd;
@@ -332,7 +371,7 @@ int safe_open_root_of(pid_t pid)
 	fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	return mount_is_own(fd) ? safe_open_mark(fd) : fd;
+	return mount_root_is_own(fd) ? safe_open_mark(fd) : fd;
 }
 
 int safe_open_root_at(const char *path)

@@ -43,14 +43,14 @@ int safe_open_root_at(const char *path);
 
 /*
  * Takes over the O_PATH descriptor of a root and returns it with a mark: no user can have mounted
- * an overlay file system below it (own_mounts.h). In roots without the mark a path is walked in
- * parts and refused (-EPERM) where it enters an overlay that is not of our mount namespace.
+ * a file system of his own below it (own_mounts.h). In roots without the mark a path is walked in
+ * parts and refused (-EPERM) where it enters a mount that is not trusted.
  */
 int safe_open_mark(int root);
 
 /*
  * Opens for reading what an O_PATH descriptor refers to, after the same checks. The O_PATH
- * descriptor stays open. safe_open_trusted() leaves out the check of overlay file systems.
+ * descriptor stays open. safe_open_trusted() leaves out the check of the mount.
  */
 int safe_open_again(int path_fd, uint64_t size_max);
 int safe_open_trusted(int path_fd, uint64_t size_max);

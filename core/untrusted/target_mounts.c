@@ -1,7 +1,7 @@
 /*
- * A mount is trusted if it is listed in a mount namespace that is trusted. That of the target is
- * looked at before and after its list is read: a process that has left a namespace of ours for one
- * that it made cannot come back.
+ * A mount is trusted if it is listed in a mount namespace that is trusted, and not as that of a
+ * user's FUSE server. The target's namespace is looked at before and after its list is read: a
+ * process that has left a namespace of ours for one that it made cannot come back.
  */
 #include "core/untrusted/target_mounts.h"
 
@@ -53,30 +53,39 @@ static ino_t trusted_namespace(pid_t pid)
 	return is_trusted ? st.st_ino : 0;
 }
 
-static bool is_trusted_mount(pid_t pid, int path_fd)
+/* What the target's mount namespace says of a mount; nothing, if it is not trusted. */
+static struct mount_facts facts_of_target(pid_t pid, int path_fd)
 {
 	ino_t before = trusted_namespace(pid);
+	struct mount_facts facts = { 0 };
 	int number = mount_number(path_fd);
-	bool is_listed;
-	FILE *f;
+	FILE *f = before && number >= 0 ? remote_open(pid, "mountinfo") : NULL;
 
-	if (mount_is_own(path_fd))
-		return true;
-	f = before && number >= 0 ? remote_open(pid, "mountinfo") : NULL;
 	if (!f)
-		return false;
-	is_listed = mount_is_listed(f, number);
+		return facts;
+	facts = mount_facts_read(f, number);
 	fclose(f);
-	return is_listed && trusted_namespace(pid) == before;
+	return trusted_namespace(pid) == before ? facts : (struct mount_facts){ 0 };
+}
+
+/* `mount` is what mount_trust() says. */
+static bool is_trusted(enum mount_trust mount, const struct mount_facts *facts)
+{
+	return mount == MOUNT_TRUSTED ||
+	       (mount == MOUNT_FOREIGN && facts->is_listed && !facts->is_served);
 }
 
 int target_mounts_open(pid_t pid, int path_fd, uint64_t size_max)
 {
-	if (mount_is_overlay(path_fd) && !is_trusted_mount(pid, path_fd)) {
-		__atomic_add_fetch(&nr_refused, 1, __ATOMIC_RELAXED);
-		return -EPERM;
-	}
-	return safe_open_trusted(path_fd, size_max);
+	enum mount_trust mount = mount_trust(path_fd);
+	struct mount_facts facts = { 0 };
+
+	if (mount == MOUNT_FOREIGN)
+		facts = facts_of_target(pid, path_fd);
+	if (is_trusted(mount, &facts))
+		return safe_open_trusted(path_fd, size_max);
+	__atomic_add_fetch(&nr_refused, 1, __ATOMIC_RELAXED);
+	return -EPERM;
 }
 
 int target_mounts_open_exe(pid_t pid)
@@ -93,12 +102,16 @@ int target_mounts_open_exe(pid_t pid)
 int target_mounts_open_root(pid_t pid)
 {
 	int root = remote_open_file(pid, "root", O_PATH | O_DIRECTORY);
+	struct mount_facts facts;
 
 	if (root < 0)
 		return root;
-	if (is_trusted_mount(pid, root))
+	if (mount_root_is_own(root))
 		return safe_open_mark(root);
-	if (!mount_is_overlay(root))
+	facts = facts_of_target(pid, root);
+	if (facts.is_listed && !facts.has_served)
+		return safe_open_mark(root);
+	if (is_trusted(mount_trust(root), &facts))
 		return root;
 	close(root);
 	return -EPERM;
@@ -109,7 +122,7 @@ void target_mounts_report(void)
 	uint64_t nr = __atomic_exchange_n(&nr_refused, 0, __ATOMIC_RELAXED);
 
 	if (nr)
-		log_warning("files on overlay file systems that users have mounted are not opened "
-			    "(refused %" PRIu64 " times): they have no names",
+		log_warning("files on FUSE and overlay file systems that users have mounted are "
+			    "not opened (refused %" PRIu64 " times): they have no names",
 			    nr);
 }

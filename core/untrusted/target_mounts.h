@@ -1,7 +1,8 @@
 /*
- * Files of targets on overlay file systems. The rule is that of the kernel for FUSE: files of an
- * overlay that a user mounted in a user namespace are opened only for that user, because the
- * server of a FUSE file system below it could hold up everyone else for ever. Overlays of this
+ * Files of targets on file systems for which a user answers (core/rights/own_mounts.h): the servers
+ * of FUSE file systems could hold up everyone else for ever. The rule is that of the kernel for
+ * FUSE: they are opened only for that user. The same holds for an overlay that a user mounted in a
+ * user namespace, because a FUSE file system may lie below it. Overlays of this
  * mount namespace, and of namespaces that the superuser of our user namespace made (Docker,
  * containerd, systemd), are opened as every file is.
  */
@@ -14,7 +15,7 @@
 
 /*
  * Opens for reading what an O_PATH descriptor refers to, which was found in /proc/PID. As
- * safe_open_again(); -EPERM for such an overlay, and then it is counted.
+ * safe_open_again(); -EPERM for such a file system, and then it is counted.
  */
 int target_mounts_open(pid_t pid, int path_fd, uint64_t size_max);
 
@@ -23,8 +24,8 @@ int target_mounts_open_exe(pid_t pid);
 
 /*
  * Opens the root directory of a process with O_PATH, for safe_open_in_root(): marked, see
- * safe_open_mark(), if no user can have mounted an overlay in it. A descriptor, or -errno as
- * remote_open_file(); -EPERM where the root lies on such an overlay.
+ * safe_open_mark(), if no user can have mounted such a file system in it. A descriptor, or -errno
+ * as remote_open_file(); -EPERM where the root lies on one.
  */
 int target_mounts_open_root(pid_t pid);
 

@@ -116,6 +116,7 @@ int link_send_region(int fd)
 		.version = GPU_REGION_VERSION,
 		.pid = agent.region->pid,
 		.region_bytes = agent.region->region_bytes,
+		.memfd = agent.region_fd,
 	};
 	union {
 		struct cmsghdr head;

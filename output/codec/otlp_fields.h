@@ -13,7 +13,7 @@
 
 enum otlp_profiles_data { OTLP_RESOURCE_PROFILES = 1, OTLP_DICTIONARY = 2 };
 enum otlp_resource_profiles { OTLP_RESOURCE = 1, OTLP_SCOPE_PROFILES = 2 };
-enum otlp_resource { OTLP_RESOURCE_ATTRIBUTES = 1 };
+enum otlp_resource_fields { OTLP_RESOURCE_ATTRIBUTES = 1 };
 enum otlp_scope_profiles { OTLP_SCOPE = 1, OTLP_PROFILES = 2 };
 enum otlp_scope { OTLP_SCOPE_NAME = 1, OTLP_SCOPE_VERSION = 2 };
 
@@ -65,7 +65,12 @@ enum otlp_function {
 };
 
 /* An attribute of the dictionary; attributes of a resource have their key as text. */
-enum otlp_attribute { OTLP_ATTRIBUTE_KEY = 1, OTLP_ATTRIBUTE_VALUE = 2 };
+enum otlp_attribute_fields { OTLP_ATTRIBUTE_KEY = 1, OTLP_ATTRIBUTE_VALUE = 2 };
 enum otlp_any_value { OTLP_VALUE_STRING = 1, OTLP_VALUE_INT = 3 };
+
+/* Answers of a receiver: ExportProfilesServiceResponse, and google.rpc.Status of a refusal. */
+enum otlp_response { OTLP_PARTIAL_SUCCESS = 1 };
+enum otlp_partial_success { OTLP_REJECTED_PROFILES = 1, OTLP_ERROR_MESSAGE = 2 };
+enum otlp_status { OTLP_STATUS_CODE = 1, OTLP_STATUS_MESSAGE = 2 };
 
 #endif

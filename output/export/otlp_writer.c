@@ -4,7 +4,7 @@
  * and attributes. A sample is the sum of a stack in a thread with the same labels. Index i of a
  * table of sprof is index i + 1 there, as index 0 is "none".
  */
-#include "output/export/exporter.h"
+#include "output/export/otlp_writer.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +19,7 @@
 #include "output/codec/gzip.h"
 #include "output/codec/otlp_fields.h"
 #include "output/codec/protobuf.h"
+#include "output/export/exporter.h"
 #include "output/export/stack_groups.h"
 #include "output/text/text.h"
 
@@ -29,12 +30,13 @@ struct label_range {
 
 struct writer {
 	const struct profile *p;
+	const struct profile *part; /* the same tables, with the samples of one resource */
 	struct buffer *b;
 	struct profile *strings;	    /* interns the string table */
 	struct buffer message, inner, text; /* scratch */
 	struct buffer attributes;	    /* the entries of the attribute table after the first */
 	uint64_t nr_attributes;		    /* with the first */
-	uint32_t *order;		    /* stack_groups_order() */
+	uint32_t *order;		    /* stack_groups_order() of the part */
 	struct label_range *label_attributes; /* by string */
 	uint64_t *thread_attributes;	      /* by thread: the first of its three; 0 = none yet */
 };
@@ -132,7 +134,7 @@ static void add_labels(struct writer *w, uint32_t labels)
 static void add_sample(struct writer *w, struct buffer *profile, size_t first, size_t end,
 		       enum profile_column column)
 {
-	const struct profile_sample *samples = w->p->samples, *s = &samples[w->order[first]];
+	const struct profile_sample *samples = w->part->samples, *s = &samples[w->order[first]];
 	uint64_t sum = 0;
 
 	for (size_t i = first; i < end; i++)
@@ -164,8 +166,8 @@ static void add_profile(struct writer *w, struct buffer *scope, enum profile_col
 
 	add_value_type(w, &profile, OTLP_SAMPLE_TYPE,
 		       column_pprof_name(column_info_of(w->p, column)), export_column_unit(column));
-	for (size_t first = 0, end; first < w->p->nr_samples; first = end) {
-		end = stack_groups_end(w->p, w->order, first);
+	for (size_t first = 0, end; first < w->part->nr_samples; first = end) {
+		end = stack_groups_end(w->part, w->order, first);
 		add_sample(w, &profile, first, end, column);
 	}
 	if (m->start_realtime_ns)
@@ -180,45 +182,56 @@ static void add_profile(struct writer *w, struct buffer *scope, enum profile_col
 	buffer_fini(&profile);
 }
 
-static void add_resource_attribute(struct buffer *resource, const char *key, const char *text)
+static void add_resource(struct buffer *to, const struct otlp_resource *r)
 {
-	struct buffer attribute = { 0 };
+	struct buffer resource = { 0 }, attribute = { 0 };
 
-	if (!*text)
-		return;
-	protobuf_add_bytes(&attribute, OTLP_ATTRIBUTE_KEY, key, strlen(key));
-	add_any_value(&attribute, OTLP_ATTRIBUTE_VALUE, text, 0);
-	protobuf_add_message(resource, OTLP_RESOURCE_ATTRIBUTES, &attribute);
+	for (size_t i = 0; i < r->nr_attributes; i++) {
+		const struct otlp_attribute *a = &r->attributes[i];
+
+		protobuf_add_bytes(&attribute, OTLP_ATTRIBUTE_KEY, a->key, strlen(a->key));
+		add_any_value(&attribute, OTLP_ATTRIBUTE_VALUE, a->text, a->number);
+		protobuf_add_message(&resource, OTLP_RESOURCE_ATTRIBUTES, &attribute);
+	}
+	protobuf_add_message(to, OTLP_RESOURCE, &resource);
 	buffer_fini(&attribute);
+	buffer_fini(&resource);
 }
 
 /* The column that the profile shows by default comes first, as viewers show the first. */
-static void add_profiles(struct writer *w)
+static void add_profiles(struct writer *w, struct buffer *scope)
 {
-	const struct profile *p = w->p;
-	const enum profile_column shown = column_default(p);
-	struct buffer scope = { 0 }, inner = { 0 }, resource;
+	const enum profile_column shown = column_default(w->part);
 	bool present[NR_COLUMNS];
 
-	add_resource_attribute(&inner, "host.name", profile_str(p, p->meta.hostname));
-	add_resource_attribute(&inner, "process.command_line", profile_str(p, p->meta.command));
-	protobuf_add_message(&w->message, OTLP_RESOURCE, &inner);
-	protobuf_add_bytes(&inner, OTLP_SCOPE_NAME, "sprof", 5);
-	protobuf_add_bytes(&inner, OTLP_SCOPE_VERSION, SPROF_VERSION, strlen(SPROF_VERSION));
-	protobuf_add_message(&scope, OTLP_SCOPE, &inner);
-	w->order = stack_groups_order(p);
-	columns_present(p, present);
-	resource = w->message;
-	w->message = (struct buffer){ 0 };
+	columns_present(w->part, present);
 	if (present[shown])
-		add_profile(w, &scope, shown);
+		add_profile(w, scope, shown);
 	for (int c = 0; c < NR_COLUMNS; c++)
 		if (present[c] && c != (int)shown)
-			add_profile(w, &scope, (enum profile_column)c);
+			add_profile(w, scope, (enum profile_column)c);
+}
+
+static void add_resource_profiles(struct writer *w, const struct otlp_resource *r)
+{
+	struct buffer resource = { 0 }, scope = { 0 };
+	struct profile part = *w->p;
+
+	part.samples = r->samples;
+	part.nr_samples = r->nr_samples;
+	w->part = &part;
+	w->order = stack_groups_order(&part);
+	add_resource(&resource, r);
+	protobuf_add_bytes(&w->inner, OTLP_SCOPE_NAME, "sprof", 5);
+	protobuf_add_bytes(&w->inner, OTLP_SCOPE_VERSION, SPROF_VERSION, strlen(SPROF_VERSION));
+	protobuf_add_message(&scope, OTLP_SCOPE, &w->inner);
+	add_profiles(w, &scope);
 	protobuf_add_message(&resource, OTLP_SCOPE_PROFILES, &scope);
 	protobuf_add_message(w->b, OTLP_RESOURCE_PROFILES, &resource);
+	free(w->order);
+	w->order = NULL;
+	w->part = NULL;
 	buffer_fini(&scope);
-	buffer_fini(&inner);
 	buffer_fini(&resource);
 }
 
@@ -363,30 +376,48 @@ static void add_dictionary(struct writer *w)
 	buffer_fini(&b);
 }
 
-static int write_otlp(struct buffer *b, const struct profile *p)
+void otlp_write(struct buffer *b, const struct profile *p, const struct otlp_resource *resources,
+		size_t nr_resources)
 {
-	struct buffer raw = { 0 };
 	struct writer w = {
 		.p = p,
-		.b = &raw,
+		.b = b,
 		.strings = profile_new(),
 		.nr_attributes = 1,
 		.label_attributes = xcalloc(p->nr_strings + 1, sizeof(*w.label_attributes)),
 		.thread_attributes = xcalloc(p->nr_threads + 1, sizeof(*w.thread_attributes)),
 	};
 
-	add_profiles(&w);
+	for (size_t i = 0; i < nr_resources; i++)
+		add_resource_profiles(&w, &resources[i]);
 	add_dictionary(&w);
-	gzip_compress(b, raw.data, raw.size);
 	profile_free(w.strings);
-	buffer_fini(&raw);
 	buffer_fini(&w.message);
 	buffer_fini(&w.inner);
 	buffer_fini(&w.text);
 	buffer_fini(&w.attributes);
-	free(w.order);
 	free(w.thread_attributes);
 	free(w.label_attributes);
+}
+
+/* A file is one resource: the host and the command that were recorded. */
+static int write_file(struct buffer *b, const struct profile *p)
+{
+	const char *host = profile_str(p, p->meta.hostname);
+	const char *command = profile_str(p, p->meta.command);
+	struct otlp_attribute attributes[2];
+	struct otlp_resource resource = { attributes, 0, p->samples, p->nr_samples };
+	struct buffer raw = { 0 };
+
+	if (*host)
+		attributes[resource.nr_attributes++] =
+			(struct otlp_attribute){ .key = "host.name", .text = host };
+	if (*command)
+		attributes[resource.nr_attributes++] =
+			(struct otlp_attribute){ .key = "process.command_line", .text = command };
+	otlp_write(&raw, p, &resource, 1);
+	gzip_compress(b, raw.data, raw.size);
+	buffer_fini(&raw);
 	return 0;
 }
 
@@ -394,5 +425,5 @@ const struct exporter export_otlp = {
 	.name = "otlp",
 	.suffix = ".otlp.gz",
 	.help = "OpenTelemetry receivers: ProfilesData of opentelemetry-proto " OTLP_PROTO_VERSION,
-	.write = write_otlp,
+	.write = write_file,
 };

@@ -1,8 +1,9 @@
 /*
  * Writes pprof: profile.proto of github.com/google/pprof, gzipped. Messages may come in any order,
- * so the samples are written first, which marks the frames and functions in use, then the tables,
- * and the strings last. The samples of one stack, thread and labels become one message with a
- * value per column; the format cannot hold their times.
+ * so the samples are written first, which numbers the frames in use, then the tables, and the
+ * strings last. Ids count from 1 in the order of the messages: Parca refuses others. The samples of
+ * one stack, thread and labels become one message with a value per column; the format cannot hold
+ * their times.
  */
 #include "output/export/exporter.h"
 
@@ -30,8 +31,10 @@ struct writer {
 	struct profile *strings;	    /* interns the string table */
 	struct buffer message, inner, text; /* scratch */
 	bool columns[NR_COLUMNS];
-	uint32_t *order; /* stack_groups_order() */
-	bool *frame_used, *function_used;
+	uint32_t *order;			    /* stack_groups_order() */
+	uint32_t *location_of_frame, *function_ids; /* 0 = not in use */
+	uint32_t *frames, *functions;		    /* in the order of their ids */
+	uint32_t nr_frames, nr_functions;
 	uint32_t *mapping_of_module;			 /* mapping id, 0 = none yet */
 	uint32_t mapping_of_kind[NR_FUNCTION_KINDS + 1]; /* the last: imported inlined frames */
 	uint32_t nr_mappings;
@@ -120,6 +123,15 @@ static void add_labels(struct writer *w, uint32_t thread)
 	add_label(w, "tid", NULL, t->tid);
 }
 
+static uint32_t location_id(struct writer *w, uint32_t frame)
+{
+	if (!w->location_of_frame[frame]) {
+		w->frames[w->nr_frames] = frame;
+		w->location_of_frame[frame] = ++w->nr_frames;
+	}
+	return w->location_of_frame[frame];
+}
+
 /* Writes the samples of one group, order[first] to order[end - 1], as one message. */
 static void add_sample(struct writer *w, size_t first, size_t end)
 {
@@ -134,8 +146,7 @@ static void add_sample(struct writer *w, size_t first, size_t end)
 	for (uint32_t i = stack->nr_frames; i--;) {
 		uint32_t frame = w->p->stack_frames[stack->first_frame + i];
 
-		w->frame_used[frame] = true;
-		buffer_add_varint(&w->inner, (uint64_t)frame + 1);
+		buffer_add_varint(&w->inner, location_id(w, frame));
 	}
 	protobuf_add_message(&w->message, PPROF_SAMPLE_LOCATION_ID, &w->inner);
 	for (unsigned int c = 0; c < NR_COLUMNS; c++) {
@@ -254,6 +265,16 @@ static void add_line(struct writer *w, uint64_t function, uint32_t line)
 	protobuf_add_message(&w->message, PPROF_LOCATION_LINE, &w->inner);
 }
 
+/* `number`: of a function, or behind all functions that of a frame which is a marker. */
+static uint32_t function_id(struct writer *w, size_t number)
+{
+	if (!w->function_ids[number]) {
+		w->functions[w->nr_functions] = (uint32_t)number;
+		w->function_ids[number] = ++w->nr_functions;
+	}
+	return w->function_ids[number];
+}
+
 static void add_function(struct writer *w, uint64_t id, const char *name, const char *system_name,
 			 const char *file, uint32_t line)
 {
@@ -270,27 +291,19 @@ static void add_function(struct writer *w, uint64_t id, const char *name, const 
 static void add_location(struct writer *w, uint32_t frame)
 {
 	const struct profile_frame *f = &w->p->frames[frame];
-	uint64_t marker = w->p->nr_functions + (uint64_t)frame + 1, address;
+	uint64_t address;
 	uint32_t mapping = mapping_of(w, frame, &address);
-	bool named = !address && !f->nr_locations;
 
-	if (named) {
-		char name[64];
-
-		profile_frame_fallback_name(w->p, frame, name, sizeof(name));
-		add_function(w, marker, name, name, "", 0);
-	}
-	protobuf_add_number(&w->message, PPROF_LOCATION_ID, (uint64_t)frame + 1);
+	protobuf_add_number(&w->message, PPROF_LOCATION_ID, w->location_of_frame[frame]);
 	protobuf_add_number(&w->message, PPROF_LOCATION_MAPPING_ID, mapping);
 	protobuf_add_number(&w->message, PPROF_LOCATION_ADDRESS, address);
 	for (uint32_t i = f->nr_locations; i--;) {
 		const struct profile_location *l = &w->p->locations[f->first_location + i];
 
-		w->function_used[l->function] = true;
-		add_line(w, (uint64_t)l->function + 1, l->line);
+		add_line(w, function_id(w, l->function), l->line);
 	}
-	if (named)
-		add_line(w, marker, 0);
+	if (!address && !f->nr_locations)
+		add_line(w, function_id(w, w->p->nr_functions + frame), 0);
 	protobuf_add_message(w->b, PPROF_LOCATION, &w->message);
 }
 
@@ -356,25 +369,40 @@ static void add_main_mapping(struct writer *w)
 		add_mapping(w, "", NULL, 0); /* else a library would be the first */
 }
 
+static void add_functions(struct writer *w)
+{
+	const struct profile *p = w->p;
+
+	for (uint32_t i = 0; i < w->nr_functions; i++) {
+		const struct profile_function *f = &p->functions[w->functions[i]];
+		char name[64];
+
+		if (w->functions[i] < p->nr_functions) {
+			add_function(w, (uint64_t)i + 1, profile_str(p, f->name),
+				     profile_str(p, f->system_name), profile_str(p, f->file),
+				     f->start_line);
+			continue;
+		}
+		profile_frame_fallback_name(p, w->functions[i] - (uint32_t)p->nr_functions, name,
+					    sizeof(name));
+		add_function(w, (uint64_t)i + 1, name, name, "", 0);
+	}
+}
+
 static void add_tables(struct writer *w)
 {
 	const struct profile *p = w->p;
 
-	for (uint32_t i = 0; i < p->nr_frames; i++)
-		if (w->frame_used[i] && p->frames[i].address > w->last_address[p->frames[i].module])
-			w->last_address[p->frames[i].module] = p->frames[i].address;
-	add_main_mapping(w);
-	for (uint32_t i = 0; i < p->nr_frames; i++)
-		if (w->frame_used[i])
-			add_location(w, i);
-	for (uint32_t i = 0; i < p->nr_functions; i++) {
-		const struct profile_function *f = &p->functions[i];
+	for (uint32_t i = 0; i < w->nr_frames; i++) {
+		const struct profile_frame *f = &p->frames[w->frames[i]];
 
-		if (w->function_used[i])
-			add_function(w, (uint64_t)i + 1, profile_str(p, f->name),
-				     profile_str(p, f->system_name), profile_str(p, f->file),
-				     f->start_line);
+		if (f->address > w->last_address[f->module])
+			w->last_address[f->module] = f->address;
 	}
+	add_main_mapping(w);
+	for (uint32_t i = 0; i < w->nr_frames; i++)
+		add_location(w, w->frames[i]);
+	add_functions(w);
 }
 
 static void add_comment(struct writer *w, const char *key, const char *value)
@@ -414,13 +442,16 @@ static void add_meta(struct writer *w)
 
 static int write_pprof(struct buffer *b, const struct profile *p)
 {
+	const size_t nr_functions = p->nr_functions + p->nr_frames;
 	struct buffer raw = { 0 };
 	struct writer w = {
 		.p = p,
 		.b = &raw,
 		.strings = profile_new(),
-		.frame_used = xcalloc(p->nr_frames + 1, sizeof(*w.frame_used)),
-		.function_used = xcalloc(p->nr_functions + 1, sizeof(*w.function_used)),
+		.location_of_frame = xcalloc(p->nr_frames + 1, sizeof(*w.location_of_frame)),
+		.frames = xcalloc(p->nr_frames + 1, sizeof(*w.frames)),
+		.function_ids = xcalloc(nr_functions + 1, sizeof(*w.function_ids)),
+		.functions = xcalloc(nr_functions + 1, sizeof(*w.functions)),
 		.mapping_of_module = xcalloc(p->nr_modules + 1, sizeof(*w.mapping_of_module)),
 		.last_address = xcalloc(p->nr_modules + 1, sizeof(*w.last_address)),
 	};
@@ -438,8 +469,10 @@ static int write_pprof(struct buffer *b, const struct profile *p)
 	buffer_fini(&w.inner);
 	buffer_fini(&w.text);
 	free(w.order);
-	free(w.frame_used);
-	free(w.function_used);
+	free(w.location_of_frame);
+	free(w.frames);
+	free(w.function_ids);
+	free(w.functions);
 	free(w.mapping_of_module);
 	free(w.last_address);
 	return 0;

@@ -37,6 +37,19 @@ decode() {
 	same_sums pprof x.txt cpu
 }
 
+# Parca refuses a profile with other ids.
+@test "ids in pprof count from 1, in the order of the messages" {
+	for comm in make cc1; do
+		"$SPROF" export -f pprof --comm=$comm -o x.pb.gz complete.data
+		decode x.pb.gz >x.txt
+		for table in mapping location function; do
+			awk -v table=$table '$0 == table " {" { on = 1 }
+				on && $1 == "id:" { n++; on = 0; bad += $2 != n }
+				END { exit bad || !n }' x.txt
+		done
+	done
+}
+
 @test "OpenTelemetry's profiles say what the report says, a profile per column" {
 	command -v protoc >/dev/null || skip "needs protoc (protobuf-compiler)"
 	for input in $INPUTS; do

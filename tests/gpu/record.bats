@@ -2,6 +2,7 @@
 
 load fake.bash
 load ../root/pythons.bash
+load ../rights.bash
 
 setup() {
 	fake_setup
@@ -49,6 +50,14 @@ gpu_ns() {
 	record_gpu -- "$TARGETS/gpu_load" graph:22000:50
 	[ "$(gpu_ns 'do_graph;(.*;)?cuGraphLaunch;.*empty')" -eq 110000000 ]
 	"$SPROF" report --gpu --json g.data | jq -e '[.counters[] | select(.name == "activities without a launch" and .value > 0)] == []'
+}
+
+@test "root gets the GPU data of a program that another user runs" {
+	needs_root "run a program as another user"
+	local as=(setpriv --reuid=65534 --regid=65534 --clear-groups)
+	"${as[@]}" test -r "$LD_LIBRARY_PATH/libcuda.so.1" -a -x "$WORK" || skip "the user nobody may not read $BUILD"
+	record_gpu -- "${as[@]}" "$WORK" launch:300
+	[ "$(gpu_ns 'main;.*train;forward;launch_gemm;.*gemm_kernel')" -eq 300000 ]
 }
 
 @test "with --gpu off nothing is injected" {

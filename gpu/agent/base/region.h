@@ -45,7 +45,7 @@
 #include "core/portable/frames.h"
 
 #define GPU_REGION_MAGIC 0x0055504746525053ull /* "SPRFGPU\0" */
-#define GPU_REGION_VERSION 5u
+#define GPU_REGION_VERSION 6u
 
 #define GPU_MAX_DEVICES 64u
 #define GPU_MAX_FAILURES 32u
@@ -68,8 +68,10 @@ struct gpu_hello {
 	uint32_t version;
 	uint32_t pid; /* as the target sees it; SO_PEERCRED has the recorder's view */
 	uint64_t region_bytes;
+	int32_t memfd; /* its number in the target: for a recorder of another user */
+	uint32_t unused;
 };
-_Static_assert(sizeof(struct gpu_hello) == 24, "on the wire");
+_Static_assert(sizeof(struct gpu_hello) == 32, "on the wire");
 
 /* What the recorder wants: gpu_region.control. */
 enum gpu_control {

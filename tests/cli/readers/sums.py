@@ -58,12 +58,13 @@ def read_otlp(path, column):
         assert not tables[table + "_table"][0]  # index 0 is none
     names = [strings[one(f, "name_strindex")] for f in tables["function_table"]]
     frames = [[names[one(line, "function_index")] for line in reversed(f["lines"])] for f in tables["location_table"]]
-    profiles = data["resource_profiles"][0]["scope_profiles"][0]["profiles"]
-    types = [strings[one(p["sample_type"][0], "type_strindex")] for p in profiles]
-    for sample in profiles[types.index(column) if column else 0]["samples"]:
-        stack = tables["stack_table"][one(sample, "stack_index")]["location_indices"]
-        assert 0 not in stack and len(sample["values"]) == 1
-        yield [f for i in reversed(stack) for f in frames[i]], sample["values"][0]
+    for resource in data["resource_profiles"]:
+        profiles = resource["scope_profiles"][0]["profiles"]
+        types = [strings[one(p["sample_type"][0], "type_strindex")] for p in profiles]
+        for sample in profiles[types.index(column) if column else 0]["samples"]:
+            stack = tables["stack_table"][one(sample, "stack_index")]["location_indices"]
+            assert 0 not in stack and len(sample["values"]) == 1
+            yield [f for i in reversed(stack) for f in frames[i]], sample["values"][0]
 
 
 def read_speedscope(path, column):
@@ -186,16 +187,25 @@ def main():
     if form in ("report", "annotate"):
         sums = globals()["read_" + form](path, column)
     else:
-        own, total = collections.Counter(), collections.Counter()
-        for stack, weight in globals()["read_" + form](path, column):
-            if stack:
-                own[stack[-1]] += weight
-            for function in set(stack):
-                total[function] += weight
-        sums = {f: (own[f], total[f]) for f in total}
+        sums = add_up(globals()["read_" + form](path, column))
+    print_sums(sums)
+
+
+def add_up(stacks):
+    own, total = collections.Counter(), collections.Counter()
+    for stack, weight in stacks:
+        if stack:
+            own[stack[-1]] += weight
+        for function in set(stack):
+            total[function] += weight
+    return {f: (own[f], total[f]) for f in total}
+
+
+def print_sums(sums):
     for function, (s, t) in sorted(sums.items()):
         if t:
             print(s, t, function)
 
 
-main()
+if __name__ == "__main__":
+    main()

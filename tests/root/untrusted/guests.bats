@@ -2,6 +2,7 @@
 bats_require_minimum_version 1.5.0
 cd "$BATS_TEST_DIRNAME/../../.." || exit 1
 source tests/rights.bash
+source tests/root/ready.bash
 GUEST=tests/root/untrusted/guest.py
 
 setup() {
@@ -54,19 +55,8 @@ start() {
 
 # Starts a target whose memory cannot be read. KIND
 stuck() {
-	"$TARGETS/stuck" "$1" 20 >"$BATS_TEST_TMPDIR/stuck" 2>&1 3>&- &
-	target=$!
+	start_ready "$TARGETS/stuck" "$1" 20
 	pids+=($target)
-	for _ in $(seq 500); do
-		! grep -q '^ready' "$BATS_TEST_TMPDIR/stuck" || return 0
-		kill -0 $target 2>/dev/null || break
-		sleep 0.02
-	done
-	local status=0
-	kill -9 $target 2>/dev/null || true
-	wait $target || status=$?
-	[ $status -eq 77 ] || return 1
-	skip "$(head -1 "$BATS_TEST_TMPDIR/stuck")"
 }
 
 # SECONDS OPTIONS...

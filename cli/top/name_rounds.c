@@ -3,7 +3,7 @@
  * ten times as long as the last one took, so that a large program with ever new frames does not
  * keep a CPU busy with names.
  */
-#include "cli/top/naming.h"
+#include "cli/top/name_rounds.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -29,7 +29,7 @@ struct opened {
 	size_t prefix;
 };
 
-struct naming {
+struct name_rounds {
 	struct live *live;
 	struct recorder *recorder;
 	struct debuginfod *servers;
@@ -44,10 +44,11 @@ struct naming {
 	uint64_t nr_rounds, next_ns;
 };
 
-struct naming *naming_new(struct live *live, struct recorder *recorder, struct debuginfod *servers,
-			  void (*done)(void *context), void *context)
+struct name_rounds *name_rounds_new(struct live *live, struct recorder *recorder,
+				    struct debuginfod *servers, void (*done)(void *context),
+				    void *context)
 {
-	struct naming *n = xcalloc(1, sizeof(*n));
+	struct name_rounds *n = xcalloc(1, sizeof(*n));
 
 	n->live = live;
 	n->recorder = recorder;
@@ -61,7 +62,7 @@ struct naming *naming_new(struct live *live, struct recorder *recorder, struct d
 
 static int take_file(void *context, uint32_t module)
 {
-	struct naming *n = context;
+	struct name_rounds *n = context;
 	int fd = module < n->nr_opened ? n->opened[module].file : -ENOENT;
 
 	if (fd >= 0)
@@ -71,7 +72,7 @@ static int take_file(void *context, uint32_t module)
 
 static int take_root(void *context, uint32_t module, size_t *ret_prefix)
 {
-	struct naming *n = context;
+	struct name_rounds *n = context;
 	int fd = module < n->nr_opened ? n->opened[module].root : -ENOENT;
 
 	if (fd >= 0) {
@@ -84,7 +85,7 @@ static int take_root(void *context, uint32_t module, size_t *ret_prefix)
 /* The kernel is asked through the source's own map, which only this thread uses. */
 static int kernel_symbol(void *context, uint64_t address, char *name, size_t size)
 {
-	const struct naming *n = context;
+	const struct name_rounds *n = context;
 	enum rights before = privileges_use(RIGHTS_BORROWED);
 	int err = n->recorder->ops->kernel_symbol(n->recorder->source, address, name, size);
 
@@ -94,7 +95,7 @@ static int kernel_symbol(void *context, uint64_t address, char *name, size_t siz
 
 static void *name_round(void *context)
 {
-	struct naming *n = context;
+	struct name_rounds *n = context;
 	const struct symbolizer_opts opts = {
 		.debuginfod = n->servers,
 		.sandbox = n->recorder->sandbox,
@@ -119,7 +120,7 @@ static void *name_round(void *context)
 
 /* ---- the thread that samples */
 
-static void open_files(struct naming *n)
+static void open_files(struct name_rounds *n)
 {
 	const struct profile *p = n->round->profile;
 	const struct source_ops *ops = n->recorder->ops;
@@ -143,7 +144,7 @@ static void open_files(struct naming *n)
 	privileges_use(before);
 }
 
-static void close_files(struct naming *n)
+static void close_files(struct name_rounds *n)
 {
 	for (size_t i = 0; i < n->nr_opened; i++) {
 		if (n->opened[i].file >= 0)
@@ -154,7 +155,7 @@ static void close_files(struct naming *n)
 	n->nr_opened = 0;
 }
 
-static void join(struct naming *n)
+static void join(struct name_rounds *n)
 {
 	if (!n->is_running)
 		return;
@@ -163,7 +164,7 @@ static void join(struct naming *n)
 	close_files(n);
 }
 
-static bool begin(struct naming *n)
+static bool begin(struct name_rounds *n)
 {
 	n->round = live_round_new(n->live, MAX_MODULES);
 	if (!n->round)
@@ -181,7 +182,7 @@ static bool begin(struct naming *n)
 	return true;
 }
 
-void naming_poll(struct naming *n)
+void name_rounds_poll(struct name_rounds *n)
 {
 	if (n->is_running && !__atomic_load_n(&n->has_ended, __ATOMIC_ACQUIRE))
 		return;
@@ -190,14 +191,14 @@ void naming_poll(struct naming *n)
 		begin(n);
 }
 
-void naming_finish(struct naming *n)
+void name_rounds_finish(struct name_rounds *n)
 {
 	do
 		join(n);
 	while (begin(n));
 }
 
-void naming_free(struct naming *n)
+void name_rounds_free(struct name_rounds *n)
 {
 	if (!n)
 		return;

@@ -1,0 +1,148 @@
+/*
+ * Names are looked up in each interval for frames that were not there before, by the paths of
+ * their files, as for a recording that was cut off. What the recorder names at the end, with the
+ * files that it kept open, replaces that.
+ */
+#include "cli/push/push_follow.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/push/push_record_opts.h"
+#include "cli/push/request_pipe.h"
+#include "core/base/clock.h"
+#include "core/base/log.h"
+#include "core/profile/profile.h"
+#include "core/recording/recfile.h"
+#include "core/rights/privileges.h"
+#include "core/rights/safe_open.h"
+#include "output/push/series.h"
+#include "symbolizer/symbolizer.h"
+
+#define RECORDING_MAX (1ull << 50) /* bytes */
+
+struct follower {
+	const struct push_record_opts *opts;
+	int control, requests;
+	struct recfile_follow *file;
+	uint64_t begin_ns; /* of the interval, CLOCK_MONOTONIC */
+};
+
+/* The path that comes first; false: there is no recording. */
+static bool read_path(int fd, char *path, size_t size)
+{
+	for (size_t at = 0; at < size; at++) {
+		ssize_t n;
+
+		do
+			n = read(fd, path + at, 1);
+		while (n < 0 && errno == EINTR);
+		if (n <= 0)
+			return false;
+		if (!path[at])
+			return true;
+	}
+	return false;
+}
+
+static int open_recording(struct follower *f, const char *path)
+{
+	int fd = safe_open_no_link(path, RECORDING_MAX);
+	FILE *file = fd < 0 ? NULL : fdopen(fd, "rb");
+
+	if (!file) {
+		log_error(fd < 0 ? -fd : errno, "push '%s'", path);
+		return -EIO;
+	}
+	f->file = recfile_follow_new(file);
+	return 0;
+}
+
+/* Waits until then; true: the recording is finished. */
+static bool wait_until(const struct follower *f, uint64_t until_ns)
+{
+	struct pollfd fd = { .fd = f->control, .events = POLLIN };
+	uint64_t now;
+
+	while ((now = monotonic_ns()) < until_ns)
+		if (poll(&fd, 1, (int)((until_ns - now) / 1000000) + 1) > 0)
+			return true;
+	return false;
+}
+
+static void name_frames(struct profile *p)
+{
+	const struct symbolizer_opts opts = { 0 };
+	struct symbolizer_stats stats;
+
+	symbolizer_run(p, &opts, &stats);
+	push_name_unnamed(p); /* not asked for again in the next interval */
+}
+
+/* Sends what has come since the last call. */
+static int push_interval(struct follower *f, bool *ret_more)
+{
+	uint64_t end_ns = monotonic_ns();
+	struct profile *p;
+	struct profile part;
+	int err, more = recfile_follow_next(f->file, &p);
+
+	*ret_more = more > 0;
+	if (more < 0)
+		return more;
+	if (!p->nr_samples)
+		return 0;
+	name_frames(p);
+	part = *p;
+	if (f->begin_ns < p->meta.start_ns)
+		f->begin_ns = p->meta.start_ns;
+	part.meta.start_ns = f->begin_ns;
+	part.meta.end_ns = end_ns;
+	part.meta.start_realtime_ns += f->begin_ns - p->meta.start_ns;
+	err = request_pipe_write(f->requests, &part, f->opts->opts.url.receiver,
+				 &f->opts->opts.labels);
+	p->nr_samples = 0;
+	f->begin_ns = end_ns;
+	return err;
+}
+
+static int follow(struct follower *f)
+{
+	uint64_t next = monotonic_ns();
+	bool finished = false, more = true;
+	int err = 0;
+
+	while (!finished && more && !err) {
+		next += f->opts->every_ns;
+		if (next < monotonic_ns()) /* the receiver was slow, or this process had no CPU */
+			next = monotonic_ns() + f->opts->every_ns;
+		finished = wait_until(f, next);
+		err = push_interval(f, &more);
+	}
+	return err;
+}
+
+int push_follow(const struct push_record_opts *opts, int control, int requests)
+{
+	struct follower f = { .opts = opts, .control = control, .requests = requests };
+	char path[PATH_MAX];
+	int err;
+
+	privileges_only_read();
+	if (!read_path(control, path, sizeof(path)))
+		return 0;
+	err = open_recording(&f, path);
+	if (err)
+		return 1;
+	err = follow(&f);
+	if (err && err != -EPIPE)
+		log_error(-err, "push '%s'", path);
+	recfile_follow_free(f.file);
+	return err ? 1 : 0;
+}

@@ -1,0 +1,205 @@
+/* One table has the long and the short names of the labels that sprof sets itself. */
+#include "output/push/push_labels.h"
+
+#include <ctype.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/alloc.h"
+#include "core/base/buffer.h"
+#include "core/base/clean_text.h"
+
+static const struct {
+	const char *key;   /* by OpenTelemetry's conventions, where they have one */
+	const char *typed; /* for --label */
+	const char *label; /* of receivers that allow no dots */
+} known[] = {
+	{ "service.name", "service", "service_name" },
+	{ "service.version", "version", "version" },
+	{ "host.name", "host", "host" },
+	{ "process.pid", "pid", "pid" },
+	{ "process.executable.name", "comm", "comm" },
+	{ "process.linux.cgroup", "cgroup", "cgroup" },
+	{ "container.id", "container", "container" },
+	{ "sprof.rank", "rank", "rank" },
+};
+
+#define NR_KNOWN (sizeof(known) / sizeof(known[0]))
+
+/* The largest part of clean text that has at most `max` bytes and no part of a character. */
+static size_t whole_characters(const char *s, size_t size, size_t max)
+{
+	if (size <= max)
+		return size;
+	while (max && ((unsigned char)s[max] & 0xc0) == 0x80)
+		max--;
+	return max;
+}
+
+static char *clean_value(const char *value)
+{
+	struct buffer b = { 0 };
+	char *result;
+
+	text_add_clean(&b, value, strnlen(value, LABEL_VALUE_MAX));
+	b.size = whole_characters(b.data, b.size, LABEL_VALUE_MAX);
+	result = xstrdup(buffer_cstring(&b));
+	buffer_fini(&b);
+	return result;
+}
+
+static struct push_label *find(const struct push_labels *labels, const char *key)
+{
+	for (size_t i = 0; i < labels->nr; i++)
+		if (!strcmp(labels->list[i].key, key))
+			return (struct push_label *)&labels->list[i];
+	return NULL;
+}
+
+void push_labels_set(struct push_labels *labels, const char *key, const char *value)
+{
+	struct push_label *l = find(labels, key);
+
+	if (!*value)
+		return;
+	if (!l && labels->nr == LABELS_MAX) {
+		labels->nr_left_out++;
+		return;
+	}
+	if (!l) {
+		l = &labels->list[labels->nr++];
+		*l = (struct push_label){ .key = xstrdup(key) };
+	}
+	free(l->value);
+	l->value = clean_value(value);
+}
+
+void push_labels_fini(struct push_labels *labels)
+{
+	for (size_t i = 0; i < labels->nr; i++) {
+		free(labels->list[i].key);
+		free(labels->list[i].value);
+	}
+	labels->nr = 0;
+}
+
+const char *push_labels_find(const struct push_labels *labels, const char *key)
+{
+	const struct push_label *l = find(labels, key);
+
+	return l ? l->value : NULL;
+}
+
+/* Letters, digits, underscores, dots and dashes, a letter or an underscore first. */
+static bool key_is_valid(const char *key, size_t size)
+{
+	if (!size || size > LABEL_KEY_MAX || (!isalpha((unsigned char)*key) && *key != '_'))
+		return false;
+	for (size_t i = 0; i < size; i++)
+		if (!isalnum((unsigned char)key[i]) && !strchr("_.-", key[i]))
+			return false;
+	return true;
+}
+
+static const char *long_key(const char *typed)
+{
+	for (size_t i = 0; i < NR_KNOWN; i++)
+		if (!strcmp(typed, known[i].typed) || !strcmp(typed, known[i].label))
+			return known[i].key;
+	return typed;
+}
+
+const char *push_labels_take(struct push_labels *labels, const char *text)
+{
+	const char *equals = strchr(text, '=');
+	struct buffer clean = { 0 };
+	char *key;
+	bool same;
+
+	if (!equals)
+		return "it has no '='";
+	if (!key_is_valid(text, (size_t)(equals - text)))
+		return "its key is not made of letters, digits, '_', '.' and '-', a letter first";
+	if (!equals[1])
+		return "its value is empty";
+	if (strlen(equals + 1) > LABEL_VALUE_MAX)
+		return "its value has more than 512 bytes";
+	text_add_clean(&clean, equals + 1, strlen(equals + 1));
+	same = !strcmp(buffer_cstring(&clean), equals + 1);
+	buffer_fini(&clean);
+	if (!same)
+		return "its value has characters that cannot be shown";
+	if (labels->nr == LABELS_MAX)
+		return "there are too many labels";
+	key = xasprintf("%.*s", (int)(equals - text), text);
+	push_labels_set(labels, long_key(key), equals + 1);
+	free(key);
+	return NULL;
+}
+
+static int hex_digit(char c)
+{
+	return isdigit((unsigned char)c) ? c - '0' : tolower((unsigned char)c) - 'a' + 10;
+}
+
+static char *percent_decode(const char *s, size_t size)
+{
+	char *result = xmalloc(size + 1);
+	size_t n = 0;
+
+	for (size_t i = 0; i < size; i++) {
+		if (s[i] == '%' && i + 2 < size && isxdigit((unsigned char)s[i + 1]) &&
+		    isxdigit((unsigned char)s[i + 2])) {
+			result[n++] = (char)(hex_digit(s[i + 1]) << 4 | hex_digit(s[i + 2]));
+			i += 2;
+		} else {
+			result[n++] = s[i];
+		}
+	}
+	result[n] = '\0';
+	return result;
+}
+
+static void take_pair(struct push_labels *labels, const char *at, size_t size)
+{
+	const char *equals = memchr(at, '=', size);
+	char *key, *value;
+	size_t key_size;
+
+	while (size && *at == ' ') {
+		at++;
+		size--;
+	}
+	key_size = equals && equals > at ? (size_t)(equals - at) : 0;
+	if (!key_is_valid(at, key_size))
+		return;
+	key = xasprintf("%.*s", (int)key_size, at);
+	value = percent_decode(equals + 1, size - key_size - 1);
+	push_labels_set(labels, key, value);
+	free(key);
+	free(value);
+}
+
+void push_labels_take_otel(struct push_labels *labels, const char *text)
+{
+	for (;;) {
+		size_t size = strcspn(text, ",");
+
+		take_pair(labels, text, size);
+		if (!text[size])
+			return;
+		text += size + 1;
+	}
+}
+
+void push_label_add_short_key(struct buffer *b, const char *key)
+{
+	for (size_t i = 0; i < NR_KNOWN; i++)
+		if (!strcmp(key, known[i].key)) {
+			buffer_add_string(b, known[i].label);
+			return;
+		}
+	for (; *key; key++)
+		buffer_add_char(b, *key == '.' || *key == '-' ? '_' : *key);
+}

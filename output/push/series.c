@@ -1,0 +1,249 @@
+/*
+ * Samples are sorted by process, and a few processes at a time are copied into a profile of their
+ * own: a request that is lost or refused then costs little, and no receiver finds it too large.
+ */
+#include "output/push/series.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/alloc.h"
+#include "core/base/path.h"
+#include "core/profile/copy.h"
+#include "core/profile/facts.h"
+#include "core/profile/memory_sink.h"
+#include "core/profile/profile.h"
+
+#define SERIES_MAX 256	      /* in one set */
+#define SET_SAMPLES 200000    /* no further process is added to a set that has so many */
+#define NO_PROCESS UINT32_MAX /* of samples without a thread */
+
+/* ---- names */
+
+/* As the report calls it: all unnamed frames of a file are one function, "[libx.so]". */
+static char *unnamed(const struct profile *p, uint32_t frame)
+{
+	const struct profile_module *m = &p->modules[p->frames[frame].module];
+	const char *base = path_base_name(profile_str(p, m->path));
+	char marker[64];
+
+	if (m->kind == MODULE_MARKER)
+		return xstrdup(profile_frame_fallback_name(p, frame, marker, sizeof(marker)));
+	if (!*base)
+		return xstrdup("[unknown]");
+	return *base == '[' ? xstrdup(base) : xasprintf("[%s]", base);
+}
+
+void push_name_unnamed(struct profile *p)
+{
+	for (uint32_t i = 0; i < p->nr_frames; i++) {
+		struct profile_function f = { .module = p->frames[i].module };
+		struct profile_location l;
+		char *name;
+
+		if (p->frames[i].nr_locations)
+			continue;
+		name = unnamed(p, i);
+		f.kind = p->modules[f.module].kind == MODULE_MARKER ? FUNCTION_MARKER
+								    : FUNCTION_UNKNOWN;
+		f.name = f.system_name = profile_cstring(p, name);
+		free(name);
+		l = (struct profile_location){ .function = profile_function(p, &f) };
+		profile_set_locations(p, i, &l, 1);
+	}
+}
+
+/* ---- labels */
+
+static void set_number(struct push_labels *labels, const char *key, uint64_t number)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "%llu", (unsigned long long)number);
+	push_labels_set(labels, key, text);
+}
+
+/* What the main thread is called, or else the first one. */
+static const char *comm_of(const struct profile *p, uint32_t pid)
+{
+	const char *first = "";
+
+	for (size_t i = 0; i < p->nr_threads; i++) {
+		const struct profile_thread *t = &p->threads[i];
+
+		if (t->pid != pid)
+			continue;
+		if (t->tid == pid)
+			return profile_str(p, t->comm);
+		if (!*first)
+			first = profile_str(p, t->comm);
+	}
+	return first;
+}
+
+/* Returns the row of a process in facts that begin with its number. */
+static const void *row_of(const struct profile *p, enum fact_kind kind, size_t size, uint32_t pid)
+{
+	size_t nr;
+	const char *rows = facts_rows(p, kind, &nr);
+
+	for (size_t i = 0; i < nr; i++)
+		if (*(const uint64_t *)(rows + i * size) == pid)
+			return rows + i * size;
+	return NULL;
+}
+
+static const char *text(const struct profile *p, uint64_t id)
+{
+	return profile_str(p, (uint32_t)id);
+}
+
+static void label_process(struct push_labels *labels, const struct profile *p, uint32_t pid)
+{
+	const struct fact_process *process =
+		row_of(p, FACT_PROCESS, sizeof(struct fact_process), pid);
+	const struct fact_rank *rank = row_of(p, FACT_RANK, sizeof(struct fact_rank), pid);
+	const char *comm = comm_of(p, pid);
+
+	push_labels_set(labels, "service.name", comm);
+	push_labels_set(labels, "process.executable.name", comm);
+	set_number(labels, "process.pid", pid);
+	if (process) {
+		push_labels_set(labels, "container.id", text(p, process->container));
+		push_labels_set(labels, "process.linux.cgroup", text(p, process->cgroup));
+	}
+	if (rank)
+		set_number(labels, "sprof.rank", rank->rank);
+	if (rank && rank->host)
+		push_labels_set(labels, "host.name", text(p, rank->host));
+}
+
+static void label(struct push_labels *labels, const struct profile *p, uint32_t pid,
+		  const struct push_labels *own)
+{
+	push_labels_set(labels, "service.name", "unknown_service"); /* as OpenTelemetry has it */
+	push_labels_set(labels, "host.name", text(p, p->meta.hostname));
+	if (pid != NO_PROCESS)
+		label_process(labels, p, pid);
+	for (size_t i = 0; own && i < own->nr; i++)
+		push_labels_set(labels, own->list[i].key, own->list[i].value);
+}
+
+/* ---- sets */
+
+static uint32_t process_of(const struct profile *p, const struct profile_sample *s)
+{
+	return s->thread == PROFILE_NONE ? NO_PROCESS : p->threads[s->thread].pid;
+}
+
+struct key {
+	uint32_t pid, index;
+};
+
+static int compare_keys(const void *a, const void *b)
+{
+	const struct key *x = a, *y = b;
+
+	if (x->pid != y->pid)
+		return x->pid < y->pid ? -1 : 1;
+	return x->index < y->index ? -1 : x->index > y->index;
+}
+
+/* Copies the samples sorted by process; those of one process stay in order. */
+static struct profile_sample *sort(const struct profile *p, uint32_t **ret_pids)
+{
+	struct profile_sample *sorted = xcalloc(p->nr_samples + 1, sizeof(*sorted));
+	struct key *keys = xcalloc(p->nr_samples + 1, sizeof(*keys));
+	uint32_t *pids = xcalloc(p->nr_samples + 1, sizeof(*pids));
+
+	for (uint32_t i = 0; i < p->nr_samples; i++)
+		keys[i] = (struct key){ process_of(p, &p->samples[i]), i };
+	qsort(keys, p->nr_samples, sizeof(*keys), compare_keys);
+	for (size_t i = 0; i < p->nr_samples; i++) {
+		sorted[i] = p->samples[keys[i].index];
+		pids[i] = keys[i].pid;
+	}
+	free(keys);
+	*ret_pids = pids;
+	return sorted;
+}
+
+/* Where the next set ends; ends[] gets the end of each process in it. */
+static size_t end_of_set(const uint32_t *pids, size_t nr, size_t first, size_t *ends,
+			 size_t *ret_series)
+{
+	size_t at = first, n = 0;
+
+	while (at < nr && n < SERIES_MAX && at - first < SET_SAMPLES) {
+		size_t end = at;
+
+		while (end < nr && pids[end] == pids[at])
+			end++;
+		ends[n++] = at = end;
+	}
+	*ret_series = n;
+	return at;
+}
+
+static int emit_set(const struct profile *p, struct profile_sample *samples, const uint32_t *pids,
+		    const size_t *ends, size_t nr_series, const struct push_labels *own,
+		    int (*emit)(void *context, const struct push_set *set), void *context)
+{
+	struct push_series *series = xcalloc(nr_series, sizeof(*series));
+	struct push_set set = { profile_new(), series, nr_series };
+	struct sink *sink = profile_sink_new(set.p);
+	struct profile part = *p;
+	size_t begin = 0;
+	int err;
+
+	part.samples = samples;
+	part.nr_samples = ends[nr_series - 1];
+	profile_copy(&part, &(struct profile_copy_opts){ .sink = sink, .vocabulary = set.p });
+	profile_sink_free(sink);
+	set.p->meta = (struct profile_meta){
+		.hostname = profile_cstring(set.p, text(p, p->meta.hostname)),
+		.kernel = profile_cstring(set.p, text(p, p->meta.kernel)),
+		.command = profile_cstring(set.p, text(p, p->meta.command)),
+		.source = profile_cstring(set.p, text(p, p->meta.source)),
+		.event = profile_cstring(set.p, text(p, p->meta.event)),
+		.freq_hz = p->meta.freq_hz,
+		.start_realtime_ns = p->meta.start_realtime_ns,
+		.start_ns = p->meta.start_ns,
+		.end_ns = p->meta.end_ns,
+		.first_column = p->meta.first_column,
+	};
+	push_name_unnamed(set.p);
+	for (size_t i = 0; i < nr_series; begin = ends[i++]) {
+		label(&series[i].labels, p, pids[begin], own);
+		series[i].samples = set.p->samples + begin;
+		series[i].nr_samples = ends[i] - begin;
+	}
+	err = emit(context, &set);
+	for (size_t i = 0; i < nr_series; i++)
+		push_labels_fini(&series[i].labels);
+	profile_free(set.p);
+	free(series);
+	return err;
+}
+
+int push_series_each(const struct profile *p, const struct push_labels *own,
+		     int (*emit)(void *context, const struct push_set *set), void *context)
+{
+	uint32_t *pids;
+	struct profile_sample *sorted = sort(p, &pids);
+	size_t ends[SERIES_MAX], nr_series;
+	int err = 0;
+
+	for (size_t first = 0, end; first < p->nr_samples && !err; first = end) {
+		end = end_of_set(pids, p->nr_samples, first, ends, &nr_series);
+		for (size_t i = 0; i < nr_series; i++)
+			ends[i] -= first;
+		err = emit_set(p, sorted + first, pids + first, ends, nr_series, own, emit,
+			       context);
+	}
+	free(sorted);
+	free(pids);
+	return err;
+}

@@ -1,0 +1,46 @@
+/*
+ * Reads any bytes as what comes from outside when a profile is pushed: a request from a spool or a
+ * pipe, and the answers of a receiver of OTLP.
+ */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/buffer.h"
+#include "output/push/receiver.h"
+#include "output/push/spool.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check_request(const uint8_t *data, size_t size)
+{
+	struct buffer again = { 0 };
+	struct push_request r, same;
+
+	if (push_request_decode(data, size, &r))
+		return;
+	push_request_encode(&r, &again);
+	if (push_request_decode(again.data, again.size, &same) || same.receiver != r.receiver ||
+	    same.nr_samples != r.nr_samples || same.time_ns != r.time_ns ||
+	    same.body.size != r.body.size ||
+	    strcmp(same.query ? same.query : "", r.query ? r.query : ""))
+		abort();
+	if (r.query && (*r.query != '?' || strpbrk(r.query, " \r\n#")))
+		abort();
+	push_request_fini(&r);
+	push_request_fini(&same);
+	buffer_fini(&again);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct buffer text = { 0 };
+
+	check_request(data, size);
+	receiver_otlp.rejected(data, size, &text);
+	receiver_otlp.reason(data, size, &text);
+	if (text.size > 2 * size)
+		abort();
+	buffer_fini(&text);
+	return 0;
+}

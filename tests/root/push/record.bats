@@ -1,0 +1,122 @@
+# sprof record --push: what is sampled arrives while it is sampled, every sample once, whatever the receiver does. The
+# receiver is tests/receivers/fake.py.
+
+RECEIVERS=$BATS_TEST_DIRNAME/../../receivers
+
+setup() {
+	bats_require_minimum_version 1.5.0
+	ldconfig -p | grep -q 'libcurl\(-gnutls\)\?\.so\.4' || skip "needs libcurl (libcurl4)"
+	command -v protoc >/dev/null || skip "needs protoc (protobuf-compiler)"
+	unset http_proxy https_proxy all_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY SPROF_PUSH_TOKEN
+	cd "$BATS_TEST_TMPDIR"
+	start_fake
+}
+
+teardown() {
+	for pid in $FAKE $PROGRAM; do
+		kill "$pid" 2>/dev/null || true
+	done
+}
+
+# [PORT]: a receiver that keeps its requests in the folder taken; sets PORT and FAKE
+start_fake() {
+	mkdir -p taken
+	rm -f taken/port
+	[ -e taken/mode ] || echo ok >taken/mode
+	python3 "$RECEIVERS/fake.py" taken ${1:+"$1"} 3>&- &
+	FAKE=$!
+	for _ in $(seq 200); do
+		[ ! -e taken/port ] || break
+		sleep 0.05
+	done
+	PORT=$(cat taken/port)
+}
+
+record() { # OPTION...: the program is inlined, for 4 s
+	run --separate-stderr "$SPROF" record -s timer -F 500 -o x.data --push-every 1s "$@" -- "$TARGETS/inlined" 4000
+}
+
+same_self() {
+	"$SPROF" report --json -n 0 x.data 2>/dev/null >report.json
+	python3 "$RECEIVERS/pushed.py" report report.json >want
+	[ -s want ]
+	python3 "$RECEIVERS/pushed.py" self taken | grep -v ' marker$' | diff want -
+}
+
+@test "what is recorded is pushed every second and at the end, each sample once" {
+	record --push "otlp+http://127.0.0.1:$PORT" --label service=shop
+	[ "$status" -eq 0 ]
+	same_self
+	[ "$(ls taken/*.json | wc -l)" -ge 4 ]
+	[ "$(jq -s 'map(.time) | max - min >= 2' taken/*.json)" = true ]
+	[[ "$stderr" == *"sprof: pushed "*" samples in "* ]]
+	python3 "$RECEIVERS/pushed.py" labels taken | grep -q 'service.name=shop'
+}
+
+@test "a receiver that is down loses nothing within the spool" {
+	kill $FAKE
+	record --push "parca+http://127.0.0.1:$PORT" --spool spool --retry 0
+	[ "$status" -eq 0 ]
+	[[ "$stderr" == *"samples could not be sent now; 'spool' keeps "* ]]
+	# The receiver is down for three requests and more; that is one message.
+	[ "$(grep -c 'cannot push' <<<"$stderr")" -eq 1 ]
+	start_fake "$PORT"
+	echo 'marker 1' >x.folded
+	run "$SPROF" push x.folded "parca+http://127.0.0.1:$PORT" --spool spool
+	[ "$status" -eq 0 ]
+	same_self
+	[ "$(ls spool)" = lock ]
+}
+
+# bats test_tags=full
+@test "a receiver that comes back gets what was kept while the recording goes on" {
+	printf '503\n503\nok\n' >taken/mode
+	record --push "otlp+http://127.0.0.1:$PORT" --spool spool --retry 0
+	[ "$status" -eq 0 ]
+	same_self
+	[ "$(ls spool)" = lock ]
+}
+
+# bats test_tags=full
+@test "a receiver that does not answer holds up no sample, and the end for no longer than its time" {
+	echo slow >taken/mode
+	SECONDS=0
+	record --push "otlp+http://127.0.0.1:$PORT" --push-timeout 2s --retry 0
+	[ "$status" -eq 0 ]
+	[ "$SECONDS" -lt 40 ]
+	[[ "$stderr" == *" 0 lost"* ]]
+	[[ "$stderr" == *"are lost: neither sent nor kept"* ]]
+}
+
+@test "when the recorder is killed, what it had written is pushed" {
+	"$SPROF" record -s timer -F 500 -o x.data --push "otlp+http://127.0.0.1:$PORT" --push-every 600s \
+		-- "$TARGETS/inlined" 60000 3>&- 2>/dev/null &
+	recorder=$!
+	sleep 4
+	PROGRAM=$(pgrep -P $recorder -x inlined | head -1)
+	kill -9 $recorder
+	kill $PROGRAM
+	for _ in $(seq 400); do
+		[ ! -e taken/1.json ] || break
+		sleep 0.05
+	done
+	"$SPROF" report --json -n 0 x.data 2>/dev/null >report.json
+	python3 "$RECEIVERS/pushed.py" report report.json >want
+	[ -s want ]
+	python3 "$RECEIVERS/pushed.py" self taken | diff want -
+}
+
+@test "what cannot work is an error before the program starts" {
+	run --separate-stderr "$SPROF" record -s timer -o x.data --push "otlp+http://127.0.0.1:$PORT" --token-file none -- \
+		touch started
+	[ "$status" -eq 125 ]
+	[[ "$stderr" == *"cannot read 'none': No such file or directory"* ]]
+	[ ! -e started ]
+	[ ! -e x.data ]
+	run "$SPROF" record --label a=b -- true
+	[ "$status" -eq 2 ]
+	run "$SPROF" record --push http://nowhere -- true
+	[ "$status" -eq 2 ]
+	run "$SPROF" record --push-every 10ms --push otlp+http://nowhere -- true
+	[ "$status" -eq 2 ]
+}
