@@ -16,14 +16,14 @@
 #include <unistd.h>
 
 #include "cli/push/push_child.h"
-#include "cli/record/counting.h"
+#include "cli/calls/counting.h"
 #include "cli/record/gate.h"
 #include "cli/gpu/record_gpu.h"
 #include "cli/record/name_frames.h"
 #include "cli/record/progress.h"
 #include "cli/record/record_opts.h"
 #include "cli/record/recorder.h"
-#include "cli/record/stop_signals.h"
+#include "cli/options/stop_signals.h"
 #include "cli/record/recording_summary.h"
 #include "core/base/alloc.h"
 #include "core/base/clock.h"

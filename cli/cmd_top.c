@@ -19,7 +19,7 @@
 #include "cli/gpu/record_gpu.h"
 #include "cli/input/load.h"
 #include "cli/record/recorder.h"
-#include "cli/record/stop_signals.h"
+#include "cli/options/stop_signals.h"
 #include "cli/top/model.h"
 #include "cli/top/name_rounds.h"
 #include "cli/top/once.h"

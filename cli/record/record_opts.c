@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/record/call_specs.h"
+#include "cli/calls/call_specs.h"
 #include "cli/options/duration.h"
 #include "cli/record/rank_output.h"
 #include "cli/record/sampling_opts.h"

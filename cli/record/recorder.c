@@ -14,7 +14,7 @@
 #include "cli/record/choose_source.h"
 #include "cli/record/chosen_processes.h"
 #include "cli/record/record_opts.h"
-#include "cli/record/stop_signals.h"
+#include "cli/options/stop_signals.h"
 #include "core/base/log.h"
 #include "core/rights/privileges.h"
 #include "core/sandbox/sandbox.h"
