@@ -200,8 +200,10 @@ static void add_columns(struct buffer *b, const struct picture *p)
 	}
 }
 
+/* What was asked for last may still be under way: what is shown is what was answered. */
 static void draw_view(const struct picture *p)
 {
+	const struct live_question *shown = &p->answer->question;
 	struct buffer b = { 0 };
 	int right;
 
@@ -212,13 +214,13 @@ static void draw_view(const struct picture *p)
 									   : "Callees of ");
 		text_add_line(&b, p->question.detail_name);
 	} else {
-		buffer_printf(&b, "%s by %s  ", p->question.by->plural,
+		buffer_printf(&b, "%s by %s  ", shown->by->plural,
 			      p->key == RANKING_SELF ? "self" : "total");
 		b.data[0] = (char)toupper((unsigned char)b.data[0]);
 		add_columns(&b, p);
-		if (p->question.focus) {
+		if (shown->focus) {
 			buffer_add_string(&b, "  focus ");
-			text_add_line(&b, p->question.focus);
+			text_add_line(&b, shown->focus);
 		}
 	}
 	screen_text(3, 0, right, STYLE_TITLE, b.data, b.size);
@@ -247,7 +249,7 @@ static uint32_t draw_lines(const struct buffer *b, int row, uint32_t first, uint
 
 static struct table_opts table_opts_of(const struct picture *p, uint32_t rows)
 {
-	const struct dimension *by = p->question.by;
+	const struct dimension *by = p->answer->question.by;
 
 	return (struct table_opts){
 		.key = p->key,
@@ -285,12 +287,14 @@ static void draw_rows(struct picture *p)
 
 static void draw_detail(struct picture *p)
 {
+	const struct live_question *asked = &p->answer->question;
 	const struct live_tree *t = &p->answer->detail;
 	uint32_t page = draw_page_rows();
 	struct table_opts opts = table_opts_of(p, p->detail_top + page + 1);
 	struct buffer b = { 0 };
 
-	if (!t->tree || p->answer->question.detail != p->question.detail)
+	if (!t->tree || asked->detail != p->question.detail ||
+	    strcmp(asked->detail_name, p->question.detail_name) != 0)
 		return; /* it is being made */
 	tree_table_add_rows(&b, t->tree, &t->summary, &opts, MIN_PARTS);
 	draw_lines(&b, TABLE_ROW, 0, 1, UINT32_MAX);

@@ -246,8 +246,10 @@ terminal_is_as_before() {
 	! shown | grep -q 'own .*of a CPU'
 	type_line fg
 	wait_for 'own .*of a CPU'
+	wait_for ' part_50$'
 	keys q
-	wait_for '^status 0'
+	wait_until_gone 'own .*of a CPU'
+	! pgrep -f "^$SPROF top -p ${pids[0]}$"
 }
 
 @test "names that a target chooses tell the terminal nothing" {
