@@ -68,7 +68,7 @@ static void keep_escape(const char *name)
 
 	if (!s || s == (char *)-1)
 		return;
-	size = strlen(s);
+	size = strcspn(s, "$"); /* without $<2>, a delay for slow terminals */
 	if (terminal.nr_escapes + size > sizeof(terminal.escapes))
 		return;
 	memcpy(terminal.escapes + terminal.nr_escapes, s, size);
@@ -153,10 +153,8 @@ int screen_begin(void)
 
 void screen_end(void)
 {
-	if (screen && atomic_load(&terminal.is_taken)) {
+	if (screen && atomic_exchange(&terminal.is_taken, false))
 		endwin();
-		give_back();
-	}
 }
 
 void screen_suspend(void)
