@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cli/continuous/continuous.h"
 #include "cli/push/push_child.h"
 #include "cli/calls/counting.h"
 #include "cli/record/gate.h"
@@ -24,6 +25,7 @@
 #include "cli/record/record_opts.h"
 #include "cli/record/recorder.h"
 #include "cli/options/stop_signals.h"
+#include "cli/recording_meta.h"
 #include "cli/record/recording_summary.h"
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
@@ -45,14 +47,16 @@
 struct recording {
 	struct recorder recorder; /* the source, its targets and what it needs */
 	const struct record_opts *opts;
-	struct recfile *file;
+	struct recfile *file;	       /* NULL: of a flight recorder */
+	struct continuous *continuous; /* the flight recorder, or NULL */
+	struct utsname host;
 	struct debuginfod *debuginfod; /* NULL = not asked for */
 	struct push_child *push;       /* NULL = nothing is pushed */
 	struct record_calls *calls;    /* NULL = none are counted */
 	struct sink *sink;	       /* where samples go: the file, or what stands before it */
 	struct record_gate *gate;      /* NULL: every sample is wanted */
 	uint64_t begin_ns;	       /* of what is recorded */
-	bool signal_forwarded, progress_shown;
+	bool progress_shown;
 	uint64_t start_ns;
 };
 
@@ -64,8 +68,8 @@ static int open_calls(struct recording *r)
 		record_calls_new(o->calls, o->nr_calls, o->system_wide, o->no_children,
 				 o->program ? o->program[0] : NULL, r->recorder.sandbox, &r->calls);
 
-	if (!err && r->recorder.child.pid)
-		err = record_calls_add_child(r->calls, r->recorder.child.pid);
+	if (!err && r->recorder.program.launch.pid)
+		err = record_calls_add_child(r->calls, r->recorder.program.launch.pid);
 	for (size_t i = 0; i < o->nr_pids && !err; i++)
 		err = record_calls_add_process(r->calls, o->pids[i]);
 	for (size_t i = 0; i < o->nr_started && !err; i++)
@@ -77,24 +81,22 @@ static int open_calls(struct recording *r)
 
 static int create_file(struct recording *r)
 {
-	struct utsname u;
-	struct recfile_meta meta = {
-		.command = r->opts->description,
-		.source = r->recorder.ops->name,
-		.event = r->recorder.ops->event(r->recorder.source),
-		.version = SPROF_VERSION,
-		.freq_hz = r->opts->freq_hz,
-		.nr_cpus = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN),
-		.start_realtime_ns = realtime_ns(),
-		.start_ns = monotonic_ns(),
+	struct continuous_config config = {
+		.opts = &r->opts->continuous,
+		.ops = r->recorder.ops,
+		.source = r->recorder.source,
+		.sandbox = r->recorder.sandbox,
+		.debuginfod = r->debuginfod,
 	};
+	struct recfile_meta meta;
 	int err;
 
-	if (!uname(&u)) {
-		meta.hostname = u.nodename;
-		meta.kernel = u.release;
-	}
+	recording_meta(r->opts, r->recorder.ops->name, r->recorder.ops->event(r->recorder.source),
+		       &r->host, &meta);
+	config.meta = &meta;
 	r->start_ns = meta.start_ns;
+	if (r->opts->continuous.path)
+		return continuous_new(&config, &r->continuous);
 	err = recfile_create(r->opts->output, &meta, &r->file);
 	if (err) {
 		log_error(0, "write '%s': %s", r->opts->output, recfile_create_reason(err));
@@ -110,9 +112,24 @@ static void show_progress(struct recording *r, uint64_t now)
 	struct profile_stats stats;
 
 	r->recorder.ops->stats(r->recorder.source, &stats);
-	progress_samples(now - r->start_ns, stats.nr_samples,
-			 stats.nr_lost + recfile_nr_lost(r->file), recfile_size_bytes(r->file));
+	if (r->continuous)
+		progress_samples(now - r->start_ns, stats.nr_samples,
+				 stats.nr_lost + continuous_nr_lost(r->continuous),
+				 continuous_size_bytes(r->continuous));
+	else
+		progress_samples(now - r->start_ns, stats.nr_samples,
+				 stats.nr_lost + recfile_nr_lost(r->file),
+				 recfile_size_bytes(r->file));
 	r->progress_shown = true;
+}
+
+static int flush(struct recording *r)
+{
+	struct profile_stats stats;
+
+	r->recorder.ops->stats(r->recorder.source, &stats);
+	recfile_set_stats(r->file, &stats);
+	return recfile_flush(r->file);
 }
 
 static int sample_rounds(struct recording *r)
@@ -122,7 +139,7 @@ static int sample_rounds(struct recording *r)
 
 	if (r->opts->duration_ns)
 		end = r->begin_ns + r->opts->duration_ns;
-	while (!stop_signals_caught() && !recorder_child_has_ended(&r->recorder)) {
+	while (!stop_signals_caught() && !started_program_has_ended(&r->recorder.program)) {
 		uint64_t now = monotonic_ns();
 		int timeout = DRAIN_MS, live;
 
@@ -130,6 +147,8 @@ static int sample_rounds(struct recording *r)
 			break;
 		if (now >= next)
 			next = end;
+		if (r->continuous && continuous_next_ns(r->continuous) < next)
+			next = continuous_next_ns(r->continuous);
 		if (next - now < DRAIN_MS * 1000000ull)
 			timeout = (int)((next - now) / 1000000) + 1;
 		live = r->recorder.ops->drain(r->recorder.source, r->sink,
@@ -142,13 +161,11 @@ static int sample_rounds(struct recording *r)
 		}
 		if (!live)
 			break;
-		if (now - flushed >= FLUSH_NS) {
-			struct profile_stats stats;
-			int err;
+		if (r->continuous) {
+			continuous_round(r->continuous, monotonic_ns());
+		} else if (now - flushed >= FLUSH_NS) {
+			int err = flush(r);
 
-			r->recorder.ops->stats(r->recorder.source, &stats);
-			recfile_set_stats(r->file, &stats);
-			err = recfile_flush(r->file);
 			if (err)
 				return err; /* reported at the end */
 			flushed = now;
@@ -171,22 +188,6 @@ static int sample_until_end(struct recording *r)
 	return err;
 }
 
-/*
- * Passes a signal on that would have ended the program if sprof were not there. The terminal has
- * sent ^C to the program already.
- */
-static void forward_signal(struct recording *r)
-{
-	int signal = stop_signals_caught();
-	bool forward = signal == SIGTERM || signal == SIGHUP;
-
-	if (!forward || r->signal_forwarded || !r->recorder.child.pid ||
-	    recorder_child_has_ended(&r->recorder))
-		return;
-	kill(r->recorder.child.pid, signal);
-	r->signal_forwarded = true;
-}
-
 static void show_fetching(void *context, const char *name, uint64_t done, uint64_t total)
 {
 	const struct recording *r = context;
@@ -204,7 +205,7 @@ static int finish(struct recording *r)
 	uint64_t end_ns;
 	int err;
 
-	forward_signal(r);
+	started_program_forward_signal(&r->recorder.program);
 	before = privileges_use(RIGHTS_BORROWED);
 	r->recorder.ops->stop(r->recorder.source, r->sink);
 	record_gpu_stop(r->recorder.gpu);
@@ -213,6 +214,12 @@ static int finish(struct recording *r)
 	end_ns = monotonic_ns();
 	r->recorder.ops->stats(r->recorder.source, &stats);
 	privileges_use(before);
+	if (r->continuous) {
+		if (r->progress_shown)
+			progress_clear();
+		continuous_finish(r->continuous, &stats, end_ns);
+		return 0;
+	}
 	recfile_set_stats(r->file, &stats);
 	recfile_flush(r->file); /* the samples are safe before names are looked up */
 	if (r->progress_shown)
@@ -232,24 +239,6 @@ static int finish(struct recording *r)
 	});
 	record_gpu_check(r->recorder.gpu);
 	return err;
-}
-
-/* The program's status as a shell would report it. Waits for it, however long it runs. */
-static int wait_child(struct recording *r)
-{
-	static const int wakes[] = { SIGINT, SIGTERM, SIGHUP, SIGCHLD };
-	sigset_t blocked, old;
-
-	sigemptyset(&blocked);
-	for (size_t i = 0; i < sizeof(wakes) / sizeof(wakes[0]); i++)
-		sigaddset(&blocked, wakes[i]);
-	sigprocmask(SIG_BLOCK, &blocked, &old);
-	while (!recorder_child_has_ended(&r->recorder)) {
-		forward_signal(r);
-		sigsuspend(&old);
-	}
-	sigprocmask(SIG_SETMASK, &old, NULL);
-	return recorder_child_status(&r->recorder);
 }
 
 /* Without a sample, the file is not kept: it would look like a recording of an idle program. */
@@ -274,7 +263,8 @@ static void set_gate(struct recording *r)
 {
 	r->begin_ns = r->start_ns + r->opts->delay_ns;
 	record_gpu_wait_until(r->recorder.gpu, r->begin_ns);
-	r->sink = record_gpu_watch(r->recorder.gpu, recfile_sink(r->file));
+	r->sink = record_gpu_watch(r->recorder.gpu, r->continuous ? continuous_sink(r->continuous)
+								  : recfile_sink(r->file));
 	if (r->opts->delay_ns || r->opts->gpu.capture) {
 		r->gate = record_gate_new(r->sink, r->begin_ns, r->recorder.gpu);
 		r->sink = record_gate_sink(r->gate);
@@ -322,7 +312,7 @@ static int run(struct recording *r)
 	if (err) {
 		discard_file(r);
 		if (program)
-			launch_cancel(&r->recorder.child);
+			launch_cancel(&r->recorder.program.launch);
 		return failure;
 	}
 	err = recorder_go(&r->recorder);
@@ -336,7 +326,7 @@ static int run(struct recording *r)
 	recorder_close_source(&r->recorder);
 	push_err = push_child_end(r->push);
 	if (program) {
-		int status = wait_child(r);
+		int status = started_program_wait(&r->recorder.program);
 
 		return err ? OWN_FAILURE : status;
 	}
@@ -351,6 +341,11 @@ static int prepare(struct recording *r, struct record_opts *opts)
 	err = err ? err : recorder_prepare(&r->recorder, opts);
 	if (!err && opts->debuginfod)
 		err = debuginfod_open(show_fetching, r, &r->debuginfod);
+	if (!err && opts->continuous.path && !r->recorder.ops->turn) {
+		log_error(0, "record segments: source %s cannot", r->recorder.ops->name);
+		log_hint("sprof doctor says what the sources ebpf and perf lack here");
+		return -ENOTSUP;
+	}
 	return err;
 }
 
@@ -385,6 +380,7 @@ static int record_main(int argc, char **argv)
 	recorder_close_source(&r.recorder);
 	record_calls_free(r.calls);
 	record_gate_free(r.gate);
+	continuous_free(r.continuous);
 	recfile_free(r.file);
 	debuginfod_close(r.debuginfod);
 	recorder_fini(&r.recorder);

@@ -20,6 +20,7 @@
 #include "cli/input/load.h"
 #include "cli/record/recorder.h"
 #include "cli/options/stop_signals.h"
+#include "cli/recording_meta.h"
 #include "cli/top/model.h"
 #include "cli/top/name_rounds.h"
 #include "cli/top/once.h"
@@ -61,24 +62,25 @@ struct top {
 static void new_live(struct top *t)
 {
 	const struct recorder *r = &t->recorder;
-	struct utsname u;
-	struct live_meta meta = {
-		.command = t->opts->record.description,
-		.source = r->ops->name,
-		.event = r->ops->event(r->source),
-		.version = SPROF_VERSION,
-		.freq_hz = t->opts->record.freq_hz,
-		.nr_cpus = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN),
-		.start_realtime_ns = realtime_ns(),
-		.start_ns = monotonic_ns(),
+	struct recfile_meta m;
+	struct live_meta meta;
+	struct utsname host;
+
+	recording_meta(r->opts, r->ops->name, r->ops->event(r->source), &host, &m);
+	meta = (struct live_meta){
+		.hostname = m.hostname,
+		.kernel = m.kernel,
+		.command = m.command,
+		.source = m.source,
+		.event = m.event,
+		.version = m.version,
+		.freq_hz = m.freq_hz,
+		.nr_cpus = m.nr_cpus,
+		.start_realtime_ns = m.start_realtime_ns,
+		.start_ns = m.start_ns,
 		.window_s = t->opts->window_s,
 		.own_pid = getpid(),
 	};
-
-	if (!uname(&u)) {
-		meta.hostname = u.nodename;
-		meta.kernel = u.release;
-	}
 	t->live = live_new(&meta, &live_limits_default);
 	t->sink = record_gpu_watch(r->gpu, live_sink(t->live));
 }
@@ -104,7 +106,7 @@ static int sample_round(struct top *t)
 	advance(t);
 	if (live < 0)
 		log_error(-live, "read samples");
-	if (live > 0 && (recorder_child_has_ended(r) || monotonic_ns() >= t->end_ns))
+	if (live > 0 && (started_program_has_ended(&r->program) || monotonic_ns() >= t->end_ns))
 		live = 0;
 	return live;
 }
@@ -322,13 +324,13 @@ static int program_status(struct top *t)
 	if (!r->opts->program)
 		return 0;
 	if (t->ends_program || signal == SIGTERM || signal == SIGHUP)
-		kill(r->child.pid, SIGTERM);
-	while (!recorder_child_has_ended(r) && (t->ends_program || t->opts->once)) {
+		kill(r->program.launch.pid, SIGTERM);
+	while (!started_program_has_ended(&r->program) && (t->ends_program || t->opts->once)) {
 		const struct timespec pause = { 0, 10 * 1000000 };
 
 		nanosleep(&pause, NULL);
 	}
-	return recorder_child_has_ended(r) ? recorder_child_status(r) : 0;
+	return started_program_has_ended(&r->program) ? started_program_wait(&r->program) : 0;
 }
 
 static int look_at_samples(struct top *t)
@@ -350,7 +352,7 @@ static int look_at_samples(struct top *t)
 	err = start(t);
 	if (err) {
 		if (program)
-			launch_cancel(&r->child);
+			launch_cancel(&r->program.launch);
 		return failure;
 	}
 	err = recorder_go(r);

@@ -19,6 +19,8 @@
 #include "core/profile/gpu_kinds.h"
 #include "core/untrusted/job_rank.h"
 
+#define DEFAULT_OUTPUT "sprof.data"
+
 enum { /* keys of the options without a letter */
        OPT_SYSCALLS = 256,
        OPT_DELAY,
@@ -67,16 +69,16 @@ static const struct argp_option options[] = {
 	{ 0 }
 };
 
-/* A duration, also of microseconds. */
-static uint64_t parse_threshold(const char *text, struct argp_state *state)
+/* What is added up over a whole recording has no place in segments yet. */
+static void check_continuous(struct record_opts *o, struct argp_state *state)
 {
-	size_t length = strlen(text);
-	char *end;
-	double us = strtod(text, &end);
-
-	if (length > 2 && !strcmp(end, "us") && us >= 1 && us < 1e9)
-		return (uint64_t)(us * 1000);
-	return parse_duration(text, state);
+	if (strcmp(o->output, DEFAULT_OUTPUT))
+		argp_error(state, "--continuous DIR names what is written: it takes no -o");
+	if (o->gpu.mode == GPU_ON || o->gpu.capture || o->nr_calls || o->syscalls)
+		argp_error(state, "--continuous takes no GPU work, --calls or --syscalls");
+	if (!strcmp(o->source, "timer"))
+		argp_error(state, "source timer does not record segments, ebpf and perf do");
+	o->gpu.mode = GPU_OFF;
 }
 
 static void check(struct record_opts *o, struct argp_state *state)
@@ -97,6 +99,8 @@ static void check(struct record_opts *o, struct argp_state *state)
 		argp_error(state, "--calls counts all that runs, not a --capture-range");
 	if (o->gpu.capture) /* a capture range is known only where the GPU library runs */
 		o->gpu.mode = GPU_ON;
+	if (o->continuous.path)
+		check_continuous(o, state);
 }
 
 static void parse_gpu(int key, const char *text, struct record_opts *o, struct argp_state *state)
@@ -126,9 +130,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = o;
 		state->child_inputs[1] = &o->push;
+		state->child_inputs[2] = &o->continuous;
 		return 0;
 	case 'o': o->output = arg; return 0;
-	case OPT_DELAY: o->delay_ns = parse_duration(arg, state); return 0;
+	case OPT_DELAY: o->delay_ns = duration_argument(arg, state); return 0;
 	case OPT_STOP_ON_RANGE_END: o->gpu.capture_once = true; return 0;
 	case OPT_CAPTURE:
 	case OPT_TIMELINE:
@@ -137,7 +142,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'q': o->quiet = true; return 0;
 	case OPT_SYSCALLS:
 		o->syscalls = true;
-		o->syscalls_ns = arg ? parse_threshold(arg, state) : 0;
+		o->syscalls_ns = arg ? duration_argument(arg, state) : 0;
 		return 0;
 	case ARGP_KEY_ARG: sampling_opts_take_program(o, state); return 0;
 	case ARGP_KEY_END: check(o, state); return 0;
@@ -150,6 +155,7 @@ const struct argp record_argp = {
 	.parser = parse,
 	.children = (const struct argp_child[]){ { &sampling_argp, 0, NULL, 0 },
 						 { &push_record_argp, 0, "Pushing:", 1 },
+						 { &continuous_argp, 0, "Flight recorder:", 2 },
 						 { 0 } },
 	.args_doc = "-p PID|NAME\n--cgroup PATH\n-u USER\n-a\nPROG [ARG...]",
 	.doc = "Samples what the CPU runs and writes a recording."
@@ -158,7 +164,8 @@ const struct argp record_argp = {
 	       "  sprof record -p nginx -d 30s\n"
 	       "  sprof record -- python3 train.py\n"
 	       "  sprof record -a -F 199 -d 10s -o host.data\n"
-	       "  sprof record -a --push http://localhost:4318 --label service=shop\n",
+	       "  sprof record -a --push http://localhost:4318 --label service=shop\n"
+	       "  sprof record -a --continuous /var/lib/sprof --keep 7d\n",
 };
 
 /* With -p, -a and the like the recorder is no rank itself, whatever its shell was started by. */
@@ -174,7 +181,8 @@ static void add_rank(struct record_opts *o)
 void record_opts_parse(int argc, char **argv, struct record_opts *o)
 {
 	*o = (struct record_opts){
-		.output = "sprof.data",
+		.output = DEFAULT_OUTPUT,
+		.continuous = CONTINUOUS_DEFAULTS,
 		.source = "auto",
 		.event = "auto",
 		.gpu.timeline = GPU_TIMELINE_DEFAULT,

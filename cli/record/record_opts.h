@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 #include "core/profile/source.h"
+#include "cli/continuous/continuous_opts.h"
 #include "cli/gpu/record_gpu.h"
 #include "cli/push/push_record_opts.h"
 
@@ -36,6 +37,7 @@ struct record_opts {
 	bool latency, wakers, syscalls; /* as in source_config */
 	uint64_t syscalls_ns;
 	bool quiet, verbose;
+	struct continuous_opts continuous;
 	struct record_gpu_opts gpu;
 	struct push_record_opts push;
 	const char **calls; /* the arguments of --calls; strings are argv's */

@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <stddef.h>
-#include <sys/wait.h>
 
 #include "cli/gpu/record_gpu.h"
 #include "cli/options/all_users.h"
@@ -40,7 +39,7 @@ int recorder_prepare(struct recorder *r, struct record_opts *opts)
 int recorder_launch(struct recorder *r)
 {
 	char **program = r->opts->program;
-	int err = program ? launch_prepare(&r->child, program) : 0;
+	int err = program ? launch_prepare(&r->program.launch, program) : 0;
 
 	if (err)
 		log_error(-err, "start '%s'", program[0]);
@@ -61,7 +60,7 @@ static int open_source(struct recorder *r)
 		.by_user = o->by_user,
 		.user = o->user,
 		.no_children = o->no_children,
-		.launched = r->child.pid,
+		.launched = r->program.launch.pid,
 		.program = o->program ? o->program[0] : NULL,
 		.freq_hz = o->freq_hz,
 		.event = o->event,
@@ -122,8 +121,8 @@ static void set_environment(struct recorder *r)
 	const char *const *assignment = r->ops->environment ? r->ops->environment(r->source) : NULL;
 
 	for (; assignment && *assignment; assignment++)
-		launch_set_environment(&r->child, *assignment);
-	record_gpu_set_environment(r->gpu, &r->child);
+		launch_set_environment(&r->program.launch, *assignment);
+	record_gpu_set_environment(r->gpu, &r->program.launch);
 }
 
 int recorder_go(struct recorder *r)
@@ -131,21 +130,7 @@ int recorder_go(struct recorder *r)
 	if (!r->opts->program)
 		return 0;
 	set_environment(r);
-	return launch_go(&r->child);
-}
-
-bool recorder_child_has_ended(struct recorder *r)
-{
-	if (r->child.pid && !r->child_ended &&
-	    waitpid(r->child.pid, &r->child_status, WNOHANG) == r->child.pid)
-		r->child_ended = true;
-	return r->child_ended;
-}
-
-int recorder_child_status(const struct recorder *r)
-{
-	return WIFSIGNALED(r->child_status) ? 128 + WTERMSIG(r->child_status)
-					    : WEXITSTATUS(r->child_status);
+	return launch_go(&r->program.launch);
 }
 
 void recorder_close_source(struct recorder *r)

@@ -6,11 +6,10 @@
 #ifndef SPROF_RECORDER_H
 #define SPROF_RECORDER_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
+#include "cli/record/started_program.h"
 #include "core/profile/source.h"
-#include "sampler/target/launch.h"
 
 struct record_gpu;
 struct record_opts;
@@ -25,9 +24,7 @@ struct recorder {
 	struct sandbox *sandbox;     /* where files of targets are parsed */
 	struct table_cache *cache;   /* of unwind tables; NULL = there is none */
 	struct record_gpu *gpu;	     /* NULL: no GPU data */
-	struct launch child;
-	int child_status; /* of waitpid */
-	bool child_ended;
+	struct started_program program;
 };
 
 /*
@@ -45,11 +42,6 @@ void recorder_await_tables(struct recorder *r);
 int recorder_start(struct recorder *r, uint64_t privileges);
 /* Gives the program its environment and lets it run. 0 or the -errno of exec, not reported. */
 int recorder_go(struct recorder *r);
-
-/* Has the program ended? Never, where none was started. */
-bool recorder_child_has_ended(struct recorder *r);
-/* Its exit status as a shell would report it, once it has ended. */
-int recorder_child_status(const struct recorder *r);
 
 /* Closes the source: no file of a target can be opened from then on. */
 void recorder_close_source(struct recorder *r);

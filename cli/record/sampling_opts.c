@@ -314,7 +314,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'a': o->system_wide = true; return 0;
 	case OPT_ALL_USERS: o->all_users = true; return 0;
 	case 'F': o->freq_hz = parse_freq(arg, state); return 0;
-	case 'd': o->duration_ns = parse_duration(arg, state); return 0;
+	case 'd': o->duration_ns = duration_argument(arg, state); return 0;
 	case 's': o->source = arg; return 0;
 	case 'e': parse_events(arg, o, state); return 0;
 	case 'c': parse_count(arg, o, state); return 0;

@@ -50,7 +50,7 @@ static const struct argp_option options[] = {
 
 static void parse_window(const char *text, struct top_opts *o, struct argp_state *state)
 {
-	uint64_t ns = strcmp(text, "0") ? parse_duration(text, state) : 0;
+	uint64_t ns = strcmp(text, "0") ? duration_argument(text, state) : 0;
 
 	if (ns > MAX_WINDOW_S * 1000000000ull || (ns && ns < 1000000000ull))
 		argp_error(state, "'%s' is neither 0 nor a time from 1s to 1h", text);

@@ -43,6 +43,7 @@
 #define LEVEL "p@nnn"
 #define ESTIMATE "pnnnsnnnnnn"
 #define EVENT "nsn"
+#define RESOURCE "pss"
 
 CHECK(DEVICE, fact_gpu_device);
 CHECK(WORK, fact_gpu_work);
@@ -68,6 +69,7 @@ CHECK(COLLECTED, fact_gpu_collected);
 CHECK(LEVEL, fact_gpu_level);
 CHECK(ESTIMATE, fact_gpu_estimate);
 CHECK(EVENT, fact_event);
+CHECK(RESOURCE, fact_resource);
 
 static const struct fact_info infos[NR_FACT_KINDS] = {
 	[FACT_GPU_DEVICE] = { DEVICE, sizeof(DEVICE) - 1, 2 },
@@ -94,6 +96,7 @@ static const struct fact_info infos[NR_FACT_KINDS] = {
 	[FACT_GPU_LEVEL] = { LEVEL, sizeof(LEVEL) - 1, 0 },
 	[FACT_GPU_ESTIMATE] = { ESTIMATE, sizeof(ESTIMATE) - 1, 5 },
 	[FACT_EVENT] = { EVENT, sizeof(EVENT) - 1, 1 },
+	[FACT_RESOURCE] = { RESOURCE, sizeof(RESOURCE) - 1, 1 },
 };
 
 struct fact_table {
