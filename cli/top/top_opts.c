@@ -91,17 +91,18 @@ static void parse_focus(const char *text, struct top_opts *o, struct argp_state 
 	o->question.focus = xstrdup(text);
 }
 
-/* A file that is no program is looked at; behind "--" there is always a program. */
+/*
+ * A file that is no program, or a folder of segments, is looked at; behind "--" there is always a
+ * program.
+ */
 static void take_argument(const char *arg, struct top_opts *o, struct argp_state *state)
 {
-	bool is_last = state->next == state->argc, is_quoted = state->quoted;
+	bool is_only = state->next == state->argc && !state->quoted;
 	struct stat st;
 
-	if (is_last && !is_quoted && !stat(arg, &st) && S_ISREG(st.st_mode) && access(arg, X_OK))
+	if (is_only && !stat(arg, &st) &&
+	    (S_ISDIR(st.st_mode) || (S_ISREG(st.st_mode) && access(arg, X_OK))))
 		o->file = arg;
-	else if (is_last && !is_quoted && !stat(arg, &st) && S_ISREG(st.st_mode) &&
-		 !(st.st_mode & 0111))
-		o->file = arg; /* to root everything is executable that has one such bit */
 	else
 		sampling_opts_take_program(&o->record, state);
 }
