@@ -35,11 +35,11 @@ B ?= build$(if $(filter 1,$(FUZZ)),/fuzz,$(if $(filter 1,$(SAN)),/san))
 # ---- packages, Debian 12 names
 DEPS_BUILD := gcc g++ make pkg-config clang llvm bpftool libc6-dev libbpf-dev libelf-dev libdw-dev \
 	libunwind-dev libxxhash-dev libzstd-dev libcapstone-dev zlib1g-dev liblzma-dev libiberty-dev uthash-dev \
-	libcurl4-openssl-dev linux-libc-dev
+	libcurl4-openssl-dev libncurses-dev linux-libc-dev
 DEPS_TEST := git perl bats libcmocka-dev clang-format libclang-rt-14-dev jq libxml2-utils file binutils \
 	linux-perf python3 redis-server redis-tools sqlite3 gdb openssl nodejs chromium mandoc \
 	qemu-system-x86 cpio busybox-static dwz libdebuginfod1 protobuf-compiler valgrind musl-tools procps \
-	python3-pip zsh fish curl libcurl4 $(if $(shell command -v go),,golang-go)
+	python3-pip zsh fish tmux curl libcurl4 $(if $(shell command -v go),,golang-go)
 
 # ---- flags
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wundef -Wvla \
@@ -48,8 +48,9 @@ WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wundef 
 ifeq ($(WERROR),1)
 WARN += -Werror
 endif
-PKGS := libbpf libelf libdw libunwind libxxhash libzstd zlib liblzma
-PKG_CFLAGS := $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
+PKGS := libbpf libelf libdw libunwind libxxhash libzstd zlib liblzma ncursesw
+# The flags of ncursesw are feature macros of libc, which _GNU_SOURCE sets already.
+PKG_CFLAGS := $(shell pkg-config --cflags $(filter-out ncursesw,$(PKGS)) 2>/dev/null)
 PKG_LIBS := $(shell pkg-config --libs $(PKGS) 2>/dev/null)
 CMOCKA_LIBS = $(shell pkg-config --libs cmocka)
 
@@ -338,6 +339,7 @@ $(B)/tests/targets/%: tests/targets/%.cc Makefile | $(TARGET_LIBS)
 # pages, the GPU tests with the fake GPU, and bats. Debian's libunwind.a is not
 # position-independent, so this sprof is not either.
 DIST_LIBS := -Wl,-Bstatic -lunwind-$(ARCH) -lunwind -lbpf -lelf -lxxhash -lzstd -lz -llzma -liberty \
+	-lncursesw -ltinfo \
 	-Wl,-Bdynamic -lpthread -lm
 DIST_TARGETS := $(patsubst tests/%.c,$(B)/tests/%,$(wildcard tests/targets/gpu_*.c))
 DIST_TESTS := $(wildcard tests/gpu/*.bats tests/gpu/*.bash tests/gpu/*.py tests/gpu/*.cu)

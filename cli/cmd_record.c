@@ -1,6 +1,6 @@
 /*
  * sprof record: takes samples until it is told to stop, then names what was sampled. It chooses a
- * source (cli/record/choose_source.h), starts or attaches to the target, and moves samples from the
+ * source, starts or attaches to the target (cli/record/recorder.h), and moves samples from the
  * source's rings to the recording until a signal, the duration or the target's end.
  */
 #include "cli/commands.h"
@@ -16,21 +16,17 @@
 #include <unistd.h>
 
 #include "cli/continuous/continuous.h"
-#include "cli/options/all_users.h"
 #include "cli/push/push_child.h"
-#include "cli/record/await_tables.h"
-#include "cli/record/counting.h"
+#include "cli/calls/counting.h"
 #include "cli/record/gate.h"
 #include "cli/gpu/record_gpu.h"
 #include "cli/record/name_frames.h"
 #include "cli/record/progress.h"
 #include "cli/record/record_opts.h"
-#include "cli/record/choose_source.h"
-#include "cli/record/stop_signals.h"
+#include "cli/record/recorder.h"
+#include "cli/options/stop_signals.h"
 #include "cli/recording_meta.h"
 #include "cli/record/recording_summary.h"
-#include "cli/record/chosen_processes.h"
-#include "cli/started_program.h"
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
 #include "core/base/log.h"
@@ -38,10 +34,8 @@
 #include "core/profile/facts.h"
 #include "core/recording/recfile.h"
 #include "core/profile/source.h"
-#include "core/sandbox/sandbox.h"
 #include "core/untrusted/remote_read.h"
 #include "sampler/target/launch.h"
-#include "sampler/unwind/table_cache.h"
 #include "symbolizer/lookup/debuginfod.h"
 #include "symbolizer/symbolizer.h"
 
@@ -51,69 +45,31 @@
 #define PROGRESS_NS (500ull * 1000 * 1000)
 
 struct recording {
+	struct recorder recorder; /* the source, its targets and what it needs */
 	const struct record_opts *opts;
-	const struct source_ops *ops;
-	struct source *source;
-	enum source_runtime runtime;   /* of the targets */
 	struct recfile *file;	       /* NULL: of a flight recorder */
 	struct continuous *continuous; /* the flight recorder, or NULL */
 	struct utsname host;
-	struct sandbox *sandbox;       /* where files of targets are parsed */
-	struct table_cache *cache;     /* of unwind tables; NULL = there is none */
 	struct debuginfod *debuginfod; /* NULL = not asked for */
 	struct push_child *push;       /* NULL = nothing is pushed */
-	struct record_gpu *gpu;
-	struct record_calls *calls; /* NULL = none are counted */
-	struct sink *sink;	    /* where samples go: the file, or what stands before it */
-	struct record_gate *gate;   /* NULL: every sample is wanted */
-	uint64_t begin_ns;	    /* of what is recorded */
-	struct started_program program;
+	struct record_calls *calls;    /* NULL = none are counted */
+	struct sink *sink;	       /* where samples go: the file, or what stands before it */
+	struct record_gate *gate;      /* NULL: every sample is wanted */
+	uint64_t begin_ns;	       /* of what is recorded */
 	bool progress_shown;
 	uint64_t start_ns;
 };
-
-static int open_source(struct recording *r)
-{
-	const struct record_opts *o = r->opts;
-	const struct source_config config = {
-		.pids = o->pids,
-		.nr_pids = o->nr_pids,
-		.some_may_fail = o->nr_names > 0,
-		.system_wide = o->system_wide,
-		.callers_only = all_users_confined(o->all_users),
-		.cgroups = (const char *const *)o->cgroups,
-		.nr_cgroups = o->nr_cgroups,
-		.by_user = o->by_user,
-		.user = o->user,
-		.no_children = o->no_children,
-		.launched = r->program.launch.pid,
-		.program = o->program ? o->program[0] : NULL,
-		.freq_hz = o->freq_hz,
-		.event = o->event,
-		.events = o->events.nr ? &o->events : NULL,
-		.no_python = o->no_python,
-		.clock = o->clock,
-		.latency = o->latency,
-		.wakers = o->wakers,
-		.syscalls = o->syscalls,
-		.syscalls_ns = o->syscalls_ns,
-		.runtime = r->runtime,
-		.sandbox = r->sandbox,
-		.cache = r->cache,
-	};
-
-	return r->ops->open(&config, &r->source);
-}
 
 /* Finds the functions whose calls are counted, before anything is recorded. */
 static int open_calls(struct recording *r)
 {
 	const struct record_opts *o = r->opts;
-	int err = record_calls_new(o->calls, o->nr_calls, o->system_wide, o->no_children,
-				   o->program ? o->program[0] : NULL, r->sandbox, &r->calls);
+	int err =
+		record_calls_new(o->calls, o->nr_calls, o->system_wide, o->no_children,
+				 o->program ? o->program[0] : NULL, r->recorder.sandbox, &r->calls);
 
-	if (!err && r->program.launch.pid)
-		err = record_calls_add_child(r->calls, r->program.launch.pid);
+	if (!err && r->recorder.program.launch.pid)
+		err = record_calls_add_child(r->calls, r->recorder.program.launch.pid);
 	for (size_t i = 0; i < o->nr_pids && !err; i++)
 		err = record_calls_add_process(r->calls, o->pids[i]);
 	for (size_t i = 0; i < o->nr_started && !err; i++)
@@ -127,15 +83,16 @@ static int create_file(struct recording *r)
 {
 	struct continuous_config config = {
 		.opts = &r->opts->continuous,
-		.ops = r->ops,
-		.source = r->source,
-		.sandbox = r->sandbox,
+		.ops = r->recorder.ops,
+		.source = r->recorder.source,
+		.sandbox = r->recorder.sandbox,
 		.debuginfod = r->debuginfod,
 	};
 	struct recfile_meta meta;
 	int err;
 
-	recording_meta(r->opts, r->ops->name, r->ops->event(r->source), &r->host, &meta);
+	recording_meta(r->opts, r->recorder.ops->name, r->recorder.ops->event(r->recorder.source),
+		       &r->host, &meta);
 	config.meta = &meta;
 	r->start_ns = meta.start_ns;
 	if (r->opts->continuous.path)
@@ -154,7 +111,7 @@ static void show_progress(struct recording *r, uint64_t now)
 {
 	struct profile_stats stats;
 
-	r->ops->stats(r->source, &stats);
+	r->recorder.ops->stats(r->recorder.source, &stats);
 	if (r->continuous)
 		progress_samples(now - r->start_ns, stats.nr_samples,
 				 stats.nr_lost + continuous_nr_lost(r->continuous),
@@ -170,7 +127,7 @@ static int flush(struct recording *r)
 {
 	struct profile_stats stats;
 
-	r->ops->stats(r->source, &stats);
+	r->recorder.ops->stats(r->recorder.source, &stats);
 	recfile_set_stats(r->file, &stats);
 	return recfile_flush(r->file);
 }
@@ -182,11 +139,11 @@ static int sample_rounds(struct recording *r)
 
 	if (r->opts->duration_ns)
 		end = r->begin_ns + r->opts->duration_ns;
-	while (!stop_signals_caught() && !started_program_has_ended(&r->program)) {
+	while (!stop_signals_caught() && !started_program_has_ended(&r->recorder.program)) {
 		uint64_t now = monotonic_ns();
 		int timeout = DRAIN_MS, live;
 
-		if (now >= end || record_gpu_has_captured(r->gpu))
+		if (now >= end || record_gpu_has_captured(r->recorder.gpu))
 			break;
 		if (now >= next)
 			next = end;
@@ -194,8 +151,9 @@ static int sample_rounds(struct recording *r)
 			next = continuous_next_ns(r->continuous);
 		if (next - now < DRAIN_MS * 1000000ull)
 			timeout = (int)((next - now) / 1000000) + 1;
-		live = r->ops->drain(r->source, r->sink, record_gpu_timeout_ms(r->gpu, timeout));
-		record_gpu_drain(r->gpu);
+		live = r->recorder.ops->drain(r->recorder.source, r->sink,
+					      record_gpu_timeout_ms(r->recorder.gpu, timeout));
+		record_gpu_drain(r->recorder.gpu);
 		record_calls_follow(r->calls, r->sink);
 		if (live < 0) {
 			log_error(-live, "read samples");
@@ -240,20 +198,21 @@ static void show_fetching(void *context, const char *name, uint64_t done, uint64
 
 static int finish(struct recording *r)
 {
-	struct name_frames names = { r->ops, r->source, r->gpu, r->sandbox, r->debuginfod };
+	struct name_frames names = { r->recorder.ops, r->recorder.source, r->recorder.gpu,
+				     r->recorder.sandbox, r->debuginfod };
 	struct profile_stats stats;
 	enum rights before;
 	uint64_t end_ns;
 	int err;
 
-	started_program_forward_signal(&r->program);
+	started_program_forward_signal(&r->recorder.program);
 	before = privileges_use(RIGHTS_BORROWED);
-	r->ops->stop(r->source, r->sink);
-	record_gpu_stop(r->gpu);
+	r->recorder.ops->stop(r->recorder.source, r->sink);
+	record_gpu_stop(r->recorder.gpu);
 	recording_summary_tell_reads(r->sink);
 	record_calls_stop(r->calls, r->sink);
 	end_ns = monotonic_ns();
-	r->ops->stats(r->source, &stats);
+	r->recorder.ops->stats(r->recorder.source, &stats);
 	privileges_use(before);
 	if (r->continuous) {
 		if (r->progress_shown)
@@ -278,7 +237,7 @@ static int finish(struct recording *r)
 		.pids = r->opts->pids,
 		.nr_pids = r->opts->nr_pids,
 	});
-	record_gpu_check(r->gpu);
+	record_gpu_check(r->recorder.gpu);
 	return err;
 }
 
@@ -299,25 +258,15 @@ static int cannot_run(const char *program, int err)
 	return err == -ENOENT ? 127 : 126; /* as env(1) and timeout(1) */
 }
 
-/* If this fails, the program has ended, and launch_go() says so. */
-static void set_environment(struct recording *r)
-{
-	const char *const *assignment = r->ops->environment ? r->ops->environment(r->source) : NULL;
-
-	for (; assignment && *assignment; assignment++)
-		launch_set_environment(&r->program.launch, *assignment);
-	record_gpu_set_environment(r->gpu, &r->program.launch);
-}
-
 /* Samples pass the gate first, then the part that charges them with idle GPUs. */
 static void set_gate(struct recording *r)
 {
 	r->begin_ns = r->start_ns + r->opts->delay_ns;
-	record_gpu_wait_until(r->gpu, r->begin_ns);
-	r->sink = record_gpu_watch(r->gpu, r->continuous ? continuous_sink(r->continuous)
-							 : recfile_sink(r->file));
+	record_gpu_wait_until(r->recorder.gpu, r->begin_ns);
+	r->sink = record_gpu_watch(r->recorder.gpu, r->continuous ? continuous_sink(r->continuous)
+								  : recfile_sink(r->file));
 	if (r->opts->delay_ns || r->opts->gpu.capture) {
-		r->gate = record_gate_new(r->sink, r->begin_ns, r->gpu);
+		r->gate = record_gate_new(r->sink, r->begin_ns, r->recorder.gpu);
 		r->sink = record_gate_sink(r->gate);
 	}
 }
@@ -325,16 +274,12 @@ static void set_gate(struct recording *r)
 static int open_parts(struct recording *r)
 {
 	enum rights before = privileges_use(RIGHTS_BORROWED);
-	int err = record_gpu_new(&r->opts->gpu, !r->opts->no_python, r->sandbox, r->cache, &r->gpu);
+	int err = recorder_open(&r->recorder);
 
-	err = err ? err : record_gpu_connect(r->gpu, r->opts->pids, r->opts->nr_pids);
-	if (!err)
-		record_gpu_connect_started(r->gpu, r->opts->started, r->opts->nr_started);
-	err = err ? err : open_source(r);
 	err = err ? err : open_calls(r);
-	if (!err && !r->opts->program) /* a program maps its files after it has started */
-		record_await_tables(r->ops, r->source);
 	privileges_use(before);
+	if (!err)
+		recorder_await_tables(&r->recorder);
 	return err;
 }
 
@@ -344,26 +289,13 @@ static int start(struct recording *r)
 	int err;
 
 	set_gate(r);
-	err = r->ops->start(r->source);
-	if (!err) { /* From here on the rings are read. */
-		privileges_reduce(r->ops->privileges | record_calls_privileges(r->calls));
-		record_gpu_join(r->gpu);
+	err = recorder_start(&r->recorder, record_calls_privileges(r->calls));
+	if (!err)
 		record_calls_start(r->calls, r->begin_ns,
 				   r->opts->duration_ns ? r->begin_ns + r->opts->duration_ns
 							: UINT64_MAX);
-	}
 	privileges_use(before);
 	return err;
-}
-
-static void close_source(struct recording *r)
-{
-	enum rights before = privileges_use(RIGHTS_BORROWED);
-
-	if (r->ops)
-		r->ops->close(r->source);
-	r->source = NULL;
-	privileges_use(before);
 }
 
 static int run(struct recording *r)
@@ -371,23 +303,19 @@ static int run(struct recording *r)
 	const char *program = r->opts->program ? r->opts->program[0] : NULL;
 	int failure = program ? OWN_FAILURE : 1, err, push_err;
 
-	err = program ? launch_prepare(&r->program.launch, r->opts->program) : 0;
-	if (err) {
-		log_error(-err, "start '%s'", program);
+	err = recorder_launch(&r->recorder);
+	if (err)
 		return failure;
-	}
 	err = open_parts(r);
 	err = err ? err : create_file(r);
 	err = err ? err : start(r);
 	if (err) {
 		discard_file(r);
 		if (program)
-			launch_cancel(&r->program.launch);
+			launch_cancel(&r->recorder.program.launch);
 		return failure;
 	}
-	if (program)
-		set_environment(r);
-	err = program ? launch_go(&r->program.launch) : 0;
+	err = recorder_go(&r->recorder);
 	if (err) {
 		discard_file(r);
 		return cannot_run(program, err);
@@ -395,10 +323,10 @@ static int run(struct recording *r)
 	err = sample_until_end(r);
 	if (finish(r) && !err)
 		err = -EIO;
-	close_source(r);
+	recorder_close_source(&r->recorder);
 	push_err = push_child_end(r->push);
 	if (program) {
-		int status = started_program_wait(&r->program);
+		int status = started_program_wait(&r->recorder.program);
 
 		return err ? OWN_FAILURE : status;
 	}
@@ -408,28 +336,17 @@ static int run(struct recording *r)
 /* What needs no source yet. 0 or -errno, reported. */
 static int prepare(struct recording *r, struct record_opts *opts)
 {
-	int err = sandbox_new(&r->sandbox);
+	int err = opts->push.url ? push_child_new(&opts->push, &r->push) : 0;
 
-	if (err)
-		log_error(-err, "start the process that parses files");
-	if (!err && opts->push.url)
-		err = push_child_new(&opts->push, &r->push);
-	err = err ? err : record_targets_find(opts);
-	if (err)
-		return err;
-	record_targets_describe(opts);
-	err = opts->debuginfod ? debuginfod_open(show_fetching, r, &r->debuginfod) : 0;
-	if (err)
-		return err;
-	r->cache = record_open_table_cache(opts);
-	stop_signals_catch();
-	r->ops = record_source_choose(opts, &r->runtime);
-	if (r->ops && opts->continuous.path && !r->ops->turn) {
-		log_error(0, "record segments: source %s cannot", r->ops->name);
+	err = err ? err : recorder_prepare(&r->recorder, opts);
+	if (!err && opts->debuginfod)
+		err = debuginfod_open(show_fetching, r, &r->debuginfod);
+	if (!err && opts->continuous.path && !r->recorder.ops->turn) {
+		log_error(0, "record segments: source %s cannot", r->recorder.ops->name);
 		log_hint("sprof doctor says what the sources ebpf and perf lack here");
 		return -ENOTSUP;
 	}
-	return r->ops ? 0 : -ENOTSUP;
+	return err;
 }
 
 static int record_main(int argc, char **argv)
@@ -460,15 +377,13 @@ static int record_main(int argc, char **argv)
 	}
 	err = prepare(&r, &opts);
 	status = !err ? run(&r) : opts.program ? OWN_FAILURE : 1;
-	close_source(&r);
+	recorder_close_source(&r.recorder);
 	record_calls_free(r.calls);
-	record_gpu_free(r.gpu);
 	record_gate_free(r.gate);
 	continuous_free(r.continuous);
 	recfile_free(r.file);
-	table_cache_close(r.cache);
 	debuginfod_close(r.debuginfod);
-	sandbox_free(r.sandbox);
+	recorder_fini(&r.recorder);
 	push_child_free(r.push);
 	record_opts_fini(&opts);
 	remote_read_end();

@@ -44,5 +44,6 @@ extern const struct command cmd_merge;
 extern const struct command cmd_push;
 extern const struct command cmd_record;
 extern const struct command cmd_report;
+extern const struct command cmd_top;
 
 #endif

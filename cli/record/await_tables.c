@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 #include "cli/record/record_opts.h"
-#include "cli/record/stop_signals.h"
+#include "cli/options/stop_signals.h"
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/profile/source.h"

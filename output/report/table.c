@@ -136,8 +136,8 @@ void table_add_head(struct buffer *b, const struct summary *summary)
 	buffer_fini(&line);
 }
 
-void table_write(struct buffer *b, const struct tree *tree, const struct summary *summary,
-		 const struct table_opts *opts)
+void table_add_rows(struct buffer *b, const struct tree *tree, const struct summary *summary,
+		    const struct table_opts *opts)
 {
 	bool by_self = opts->key == RANKING_SELF;
 	const char *const spare[] = {
@@ -177,7 +177,6 @@ void table_write(struct buffer *b, const struct tree *tree, const struct summary
 	nr = opts->max_rows && opts->max_rows < ranking.nr_rows ? opts->max_rows : ranking.nr_rows;
 	for (uint32_t i = 0; i < nr; i++)
 		add_row(&g, summary, &ranking.rows[i], opts, tree->gil, tree->ratio);
-	table_add_head(b, summary);
 	grid_write_text(b, &g, 0);
 	if (nr < ranking.nr_rows)
 		number_add_more(b, ranking.nr_rows - nr, opts->singular, opts->plural);
@@ -186,4 +185,11 @@ void table_write(struct buffer *b, const struct tree *tree, const struct summary
 	buffer_fini(&total_ratio);
 	grid_fini(&g);
 	ranking_fini(&ranking);
+}
+
+void table_write(struct buffer *b, const struct tree *tree, const struct summary *summary,
+		 const struct table_opts *opts)
+{
+	table_add_head(b, summary);
+	table_add_rows(b, tree, summary, opts);
 }

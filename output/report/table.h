@@ -29,6 +29,10 @@ struct table_opts {
  */
 void table_add_head(struct buffer *b, const struct summary *summary);
 
+/* table_write() without these lines. */
+void table_add_rows(struct buffer *b, const struct tree *tree, const struct summary *summary,
+		    const struct table_opts *opts);
+
 void table_write(struct buffer *b, const struct tree *tree, const struct summary *summary,
 		 const struct table_opts *opts);
 

@@ -103,8 +103,8 @@ static void add_rest(struct buffer *b, const struct writer *w)
 		buffer_add_string(b, "and more (-n 0 shows all)\n");
 }
 
-void tree_table_write(struct buffer *b, const struct tree *tree, const struct summary *summary,
-		      const struct table_opts *opts, uint32_t min_parts)
+void tree_table_add_rows(struct buffer *b, const struct tree *tree, const struct summary *summary,
+			 const struct table_opts *opts, uint32_t min_parts)
 {
 	const struct grid_column columns[] = {
 		{ NULL, "Total%", false },
@@ -127,10 +127,16 @@ void tree_table_write(struct buffer *b, const struct tree *tree, const struct su
 		add_line(&w, &line);
 		push_children(&w, &line);
 	}
-	table_add_head(b, summary);
 	grid_write_text(b, &w.g, 0);
 	add_rest(b, &w);
 	grid_fini(&w.g);
 	free(w.stack);
 	free(w.children);
+}
+
+void tree_table_write(struct buffer *b, const struct tree *tree, const struct summary *summary,
+		      const struct table_opts *opts, uint32_t min_parts)
+{
+	table_add_head(b, summary);
+	tree_table_add_rows(b, tree, summary, opts, min_parts);
 }

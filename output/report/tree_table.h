@@ -17,6 +17,10 @@ struct tree;
  * Nodes below `min_parts` millionths of the whole are only counted and added up. opts->max_rows
  * limits the number of lines.
  */
+void tree_table_add_rows(struct buffer *b, const struct tree *tree, const struct summary *summary,
+			 const struct table_opts *opts, uint32_t min_parts);
+
+/* The same below the lines of table_add_head(). */
 void tree_table_write(struct buffer *b, const struct tree *tree, const struct summary *summary,
 		      const struct table_opts *opts, uint32_t min_parts);
 

@@ -3,7 +3,7 @@
  * its own beginning and end, in the same thread, so a stack of open imports per thread gives each
  * its own time.
  */
-#include "cli/record/python_counts.h"
+#include "cli/calls/python_counts.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* A handler only remembers its signal; the loop that records looks at it in each round. */
-#include "cli/record/stop_signals.h"
+#include "cli/options/stop_signals.h"
 
 #include <signal.h>
 #include <stddef.h>

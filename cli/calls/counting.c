@@ -4,7 +4,7 @@
  * counted; in files mapped later, the calls until sprof saw the file are missing, and the row of
  * the function says so.
  */
-#include "cli/record/counting.h"
+#include "cli/calls/counting.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -14,12 +14,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/record/call_specs.h"
-#include "cli/record/function_searches.h"
-#include "cli/record/mapped_files.h"
-#include "cli/record/needed_files.h"
-#include "cli/record/python_counts.h"
-#include "cli/record/stop_signals.h"
+#include "cli/calls/call_specs.h"
+#include "cli/calls/function_searches.h"
+#include "cli/calls/mapped_files.h"
+#include "cli/calls/needed_files.h"
+#include "cli/calls/python_counts.h"
+#include "cli/options/stop_signals.h"
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
 #include "core/base/log.h"

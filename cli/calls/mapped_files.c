@@ -2,7 +2,7 @@
  * /proc and stat(2) can disagree on a file's device (btrfs, overlayfs), so a file that /proc names
  * is kept apart from one that stat(2) knows.
  */
-#include "cli/record/mapped_files.h"
+#include "cli/calls/mapped_files.h"
 
 #include <stdio.h>
 #include <stdlib.h>

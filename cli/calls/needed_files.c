@@ -2,7 +2,7 @@
  * Follows a program to the files that it will map: a script leads to its interpreter, and a program
  * to the dynamic linker in its PT_INTERP, which is asked to list the libraries.
  */
-#include "cli/record/needed_files.h"
+#include "cli/calls/needed_files.h"
 
 #include <fcntl.h>
 #include <limits.h>

@@ -1,11 +1,11 @@
 /* A signal is passed on once: a program that handles it may go on for as long as it likes. */
-#include "cli/started_program.h"
+#include "cli/record/started_program.h"
 
 #include <signal.h>
 #include <stddef.h>
 #include <sys/wait.h>
 
-#include "cli/record/stop_signals.h"
+#include "cli/options/stop_signals.h"
 
 bool started_program_has_ended(struct started_program *p)
 {

@@ -1,5 +1,5 @@
 /* Files wait in a list in the order in which they came; a running search holds its file. */
-#include "cli/record/function_searches.h"
+#include "cli/calls/function_searches.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -1,10 +1,10 @@
-#include "cli/record/call_specs.h"
+#include "cli/calls/call_specs.h"
 
 #include <fnmatch.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include "cli/record/python_counts.h"
+#include "cli/calls/python_counts.h"
 #include "core/base/path.h"
 #include "core/rights/privileges.h"
 

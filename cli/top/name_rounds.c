@@ -1,0 +1,207 @@
+/*
+ * A round names what came since the last one. The first rounds follow one another; later ones wait
+ * ten times as long as the last one took, so that a large program with ever new frames does not
+ * keep a CPU busy with names.
+ */
+#include "cli/top/name_rounds.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "cli/gpu/record_gpu.h"
+#include "cli/record/recorder.h"
+#include "cli/top/thread.h"
+#include "core/base/alloc.h"
+#include "core/base/clock.h"
+#include "core/rights/privileges.h"
+#include "output/live/live.h"
+#include "symbolizer/symbolizer.h"
+
+#define MAX_MODULES 64 /* whose files are open for a round: two descriptors each */
+#define AT_ONCE 3      /* rounds */
+#define MAX_PAUSE_NS 10000000000ull
+
+struct opened {
+	int file, root; /* or -errno */
+	size_t prefix;
+};
+
+struct name_rounds {
+	struct live *live;
+	struct recorder *recorder;
+	struct debuginfod *servers;
+	void (*done)(void *context);
+	void *context;
+	struct live_round *round; /* NULL: there is none */
+	struct opened opened[MAX_MODULES];
+	size_t nr_opened;
+	pthread_t thread;
+	bool is_running; /* the thread is to be joined */
+	bool has_ended;	 /* atomic: its round is over */
+	uint64_t nr_rounds, next_ns;
+};
+
+struct name_rounds *name_rounds_new(struct live *live, struct recorder *recorder,
+				    struct debuginfod *servers, void (*done)(void *context),
+				    void *context)
+{
+	struct name_rounds *n = xcalloc(1, sizeof(*n));
+
+	n->live = live;
+	n->recorder = recorder;
+	n->servers = servers;
+	n->done = done;
+	n->context = context;
+	return n;
+}
+
+/* ---- what the thread asks for */
+
+static int take_file(void *context, uint32_t module)
+{
+	struct name_rounds *n = context;
+	int fd = module < n->nr_opened ? n->opened[module].file : -ENOENT;
+
+	if (fd >= 0)
+		n->opened[module].file = -ENOENT; /* it is the symbolizer's now */
+	return fd;
+}
+
+static int take_root(void *context, uint32_t module, size_t *ret_prefix)
+{
+	struct name_rounds *n = context;
+	int fd = module < n->nr_opened ? n->opened[module].root : -ENOENT;
+
+	if (fd >= 0) {
+		n->opened[module].root = -ENOENT;
+		*ret_prefix = n->opened[module].prefix;
+	}
+	return fd;
+}
+
+/* The kernel is asked through the source's own map, which only this thread uses. */
+static int kernel_symbol(void *context, uint64_t address, char *name, size_t size)
+{
+	const struct name_rounds *n = context;
+	enum rights before = privileges_use(RIGHTS_BORROWED);
+	int err = n->recorder->ops->kernel_symbol(n->recorder->source, address, name, size);
+
+	privileges_use(before);
+	return err;
+}
+
+static void *name_round(void *context)
+{
+	struct name_rounds *n = context;
+	const struct symbolizer_opts opts = {
+		.debuginfod = n->servers,
+		.sandbox = n->recorder->sandbox,
+		.open_module = take_file,
+		.open_root = take_root,
+		.kernel_symbol = n->recorder->ops->kernel_symbol ? kernel_symbol : NULL,
+		.context = n,
+	};
+	uint64_t start_ns = monotonic_ns(), pause_ns;
+	struct symbolizer_stats stats;
+
+	symbolizer_run(n->round->profile, &opts, &stats);
+	live_round_end(n->live, n->round);
+	n->round = NULL;
+	pause_ns = (monotonic_ns() - start_ns) * 10;
+	if (n->nr_rounds > AT_ONCE)
+		n->next_ns = monotonic_ns() + (pause_ns < MAX_PAUSE_NS ? pause_ns : MAX_PAUSE_NS);
+	n->done(n->context);
+	__atomic_store_n(&n->has_ended, true, __ATOMIC_RELEASE);
+	return NULL;
+}
+
+/* ---- the thread that samples */
+
+static void open_files(struct name_rounds *n)
+{
+	const struct profile *p = n->round->profile;
+	const struct source_ops *ops = n->recorder->ops;
+	enum rights before = privileges_use(RIGHTS_BORROWED);
+
+	n->nr_opened = p->nr_modules < MAX_MODULES ? p->nr_modules : MAX_MODULES;
+	for (uint32_t i = 0; i < n->nr_opened; i++) {
+		struct opened *o = &n->opened[i];
+		uint32_t module = n->round->modules[i];
+
+		*o = (struct opened){ -ENOENT, -ENOENT, 0 };
+		if (p->modules[i].kind != MODULE_ELF)
+			continue;
+		if (ops->open_module)
+			o->file = ops->open_module(n->recorder->source, module);
+		if (o->file < 0)
+			o->file = record_gpu_open_module(n->recorder->gpu, module);
+		if (ops->open_root)
+			o->root = ops->open_root(n->recorder->source, module, &o->prefix);
+	}
+	privileges_use(before);
+}
+
+static void close_files(struct name_rounds *n)
+{
+	for (size_t i = 0; i < n->nr_opened; i++) {
+		if (n->opened[i].file >= 0)
+			close(n->opened[i].file);
+		if (n->opened[i].root >= 0)
+			close(n->opened[i].root);
+	}
+	n->nr_opened = 0;
+}
+
+static void join(struct name_rounds *n)
+{
+	if (!n->is_running)
+		return;
+	pthread_join(n->thread, NULL);
+	n->is_running = n->has_ended = false;
+	close_files(n);
+}
+
+static bool begin(struct name_rounds *n)
+{
+	n->round = live_round_new(n->live, MAX_MODULES);
+	if (!n->round)
+		return false;
+	n->nr_rounds++;
+	open_files(n);
+	if (thread_start(&n->thread, name_round, n, false))
+		name_round(n); /* without a thread it takes its time here */
+	else
+		n->is_running = true;
+	if (!n->is_running) {
+		n->has_ended = false;
+		close_files(n);
+	}
+	return true;
+}
+
+void name_rounds_poll(struct name_rounds *n)
+{
+	if (n->is_running && !__atomic_load_n(&n->has_ended, __ATOMIC_ACQUIRE))
+		return;
+	join(n);
+	if (monotonic_ns() >= n->next_ns)
+		begin(n);
+}
+
+void name_rounds_finish(struct name_rounds *n)
+{
+	do
+		join(n);
+	while (begin(n));
+}
+
+void name_rounds_free(struct name_rounds *n)
+{
+	if (!n)
+		return;
+	join(n);
+	free(n);
+}

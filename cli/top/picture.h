@@ -1,0 +1,51 @@
+/*
+ * What the screen shows at a moment, and where the user is in it. ui.c changes it, draw.c draws it.
+ */
+#ifndef SPROF_PICTURE_H
+#define SPROF_PICTURE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cli/top/model.h"
+#include "core/base/buffer.h"
+#include "output/live/answer.h"
+#include "output/tree/ranking.h"
+
+struct ui_opts;
+
+enum screen_page { PAGE_ROWS, PAGE_DETAIL, PAGE_HELP };
+
+/* What a line of text is asked for. */
+enum prompt { PROMPT_NONE, PROMPT_FOCUS, PROMPT_SEARCH, PROMPT_SAVE, PROMPT_QUIT };
+
+struct picture {
+	const struct ui_opts *opts;
+	struct live_answer *answer; /* NULL: there is none yet */
+	struct ranking ranking;	    /* the rows of it */
+	struct model_status status;
+	struct live_question question;
+	enum ranking_key key;
+	enum screen_page page;
+	uint32_t selected, top; /* rows */
+	char *selected_name;	/* of the row that the user has chosen; NULL: it stays the first */
+	char *selected_module;
+	uint32_t detail_top, help_top, nr_detail_lines;
+	enum prompt prompt;
+	struct buffer input; /* what was typed so far */
+	char *search;	     /* NULL: nothing was looked for */
+	char why[256];	     /* why the last key could not be followed, "" = it could */
+};
+
+void picture_init(struct picture *p, const struct ui_opts *opts);
+void picture_fini(struct picture *p);
+/* Takes over an answer. */
+void picture_set(struct picture *p, struct live_answer *answer);
+/* Ranks the rows again, after another key was chosen. */
+void picture_rank(struct picture *p);
+/* Selects a row and remembers what it is, so that it stays selected in the next answer. */
+void picture_select(struct picture *p, uint32_t row);
+/* Selects the next row, or the one before, whose name has p->search in it. False: there is none. */
+bool picture_search(struct picture *p, bool backward);
+
+#endif
