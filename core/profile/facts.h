@@ -456,8 +456,8 @@ struct fact_event {
 };
 
 /*
- * The allocations of a process were sampled by sprof (core/profile/column.h): its columns allocated,
- * allocations, live and live-objects are made of samples and have a sampling error. Key: pid.
+ * The allocations of a process were sampled by sprof: its columns allocated, allocations, live and
+ * live-objects are made of samples and have a sampling error. Key: pid.
  */
 struct fact_memory_sampled {
 	uint64_t pid;
