@@ -39,6 +39,7 @@
 #include "core/untrusted/remote_read.h"
 #include "sampler/target/launch.h"
 #include "sampler/unwind/table_cache.h"
+#include "sampler/alloc/allocations.h"
 #include "symbolizer/lookup/debuginfod.h"
 #include "symbolizer/symbolizer.h"
 
@@ -59,6 +60,7 @@ struct recording {
 	struct push_child *push;       /* NULL = nothing is pushed */
 	struct record_gpu *gpu;
 	struct record_calls *calls; /* NULL = none are counted */
+	struct allocations *alloc;  /* NULL = not sampled */
 	struct sink *sink;	    /* where samples go: the file, or what stands before it */
 	struct record_gate *gate;   /* NULL: every sample is wanted */
 	uint64_t begin_ns;	    /* of what is recorded */
@@ -167,7 +169,8 @@ static bool child_has_ended(struct recording *r)
 	return r->child_ended;
 }
 
-static int sample_rounds(struct recording *r)
+/* Returns 0 when the recording came to its end, -errno when it failed (reported). */
+static int sample_until_end(struct recording *r)
 {
 	uint64_t flushed = r->start_ns, shown = r->start_ns, next = r->begin_ns, end = UINT64_MAX;
 	bool terminal = !r->opts->quiet && progress_is_possible();
@@ -187,6 +190,7 @@ static int sample_rounds(struct recording *r)
 		live = r->ops->drain(r->source, r->sink, record_gpu_timeout_ms(r->gpu, timeout));
 		record_gpu_drain(r->gpu);
 		record_calls_follow(r->calls, r->sink);
+		allocations_drain(r->alloc, r->sink);
 		if (live < 0) {
 			log_error(-live, "read samples");
 			return live;
@@ -212,29 +216,10 @@ static int sample_rounds(struct recording *r)
 	return 0;
 }
 
-/* Returns 0 when the recording came to its end, -errno when it failed (reported). */
-static int sample_until_end(struct recording *r)
-{
-	enum rights before = privileges_use(RIGHTS_BORROWED);
-	int err = sample_rounds(r);
-
-	privileges_use(before);
-	return err;
-}
-
-/*
- * Passes a signal on that would have ended the program if sprof were not there. The terminal has
- * sent ^C to the program already.
- */
 static void forward_signal(struct recording *r)
 {
-	int signal = stop_signals_caught();
-	bool forward = signal == SIGTERM || signal == SIGHUP;
-
-	if (!forward || r->signal_forwarded || !r->child.pid || child_has_ended(r))
-		return;
-	kill(r->child.pid, signal);
-	r->signal_forwarded = true;
+	if (!r->signal_forwarded && r->child.pid && !child_has_ended(r))
+		r->signal_forwarded = stop_signals_forward(r->child.pid);
 }
 
 static void show_fetching(void *context, const char *name, uint64_t done, uint64_t total)
@@ -247,7 +232,9 @@ static void show_fetching(void *context, const char *name, uint64_t done, uint64
 
 static int finish(struct recording *r)
 {
-	struct name_frames names = { r->ops, r->source, r->gpu, r->sandbox, r->debuginfod };
+	struct name_frames names = {
+		r->ops, r->source, r->gpu, r->alloc, r->sandbox, r->debuginfod
+	};
 	struct profile_stats stats;
 	enum rights before;
 	uint64_t end_ns;
@@ -257,6 +244,7 @@ static int finish(struct recording *r)
 	before = privileges_use(RIGHTS_BORROWED);
 	r->ops->stop(r->source, r->sink);
 	record_gpu_stop(r->gpu);
+	allocations_stop(r->alloc, r->sink);
 	recording_summary_tell_reads(r->sink);
 	record_calls_stop(r->calls, r->sink);
 	end_ns = monotonic_ns();
@@ -352,6 +340,9 @@ static int open_parts(struct recording *r)
 		record_gpu_connect_started(r->gpu, r->opts->started, r->opts->nr_started);
 	err = err ? err : open_source(r);
 	err = err ? err : open_calls(r);
+	if (!err) /* puts hooks into the targets, so it comes after all that may fail */
+		err = record_alloc_open(&r->opts->alloc, r->ops->name, r->opts->pids,
+					r->opts->nr_pids, r->sandbox, r->cache, &r->alloc);
 	if (!err && !r->opts->program) /* a program maps its files after it has started */
 		record_await_tables(r->ops, r->source);
 	privileges_use(before);
@@ -366,8 +357,10 @@ static int start(struct recording *r)
 	set_gate(r);
 	err = r->ops->start(r->source);
 	if (!err) { /* From here on the rings are read. */
-		privileges_reduce(r->ops->privileges | record_calls_privileges(r->calls));
+		privileges_reduce(r->ops->privileges | record_calls_privileges(r->calls) |
+				  record_alloc_privileges(r->alloc));
 		record_gpu_join(r->gpu);
+		allocations_start(r->alloc);
 		record_calls_start(r->calls, r->begin_ns,
 				   r->opts->duration_ns ? r->begin_ns + r->opts->duration_ns
 							: UINT64_MAX);
@@ -390,6 +383,7 @@ static int run(struct recording *r)
 {
 	const char *program = r->opts->program ? r->opts->program[0] : NULL;
 	int failure = program ? OWN_FAILURE : 1, err, push_err;
+	enum rights before;
 
 	err = program ? launch_prepare(&r->child, r->opts->program) : 0;
 	if (err) {
@@ -412,7 +406,9 @@ static int run(struct recording *r)
 		discard_file(r);
 		return cannot_run(program, err);
 	}
+	before = privileges_use(RIGHTS_BORROWED);
 	err = sample_until_end(r);
+	privileges_use(before);
 	if (finish(r) && !err)
 		err = -EIO;
 	close_source(r);
@@ -477,6 +473,7 @@ static int record_main(int argc, char **argv)
 	status = !err ? run(&r) : opts.program ? OWN_FAILURE : 1;
 	close_source(&r);
 	record_calls_free(r.calls);
+	allocations_free(r.alloc);
 	record_gpu_free(r.gpu);
 	record_gate_free(r.gate);
 	recfile_free(r.file);

@@ -24,3 +24,14 @@ uint64_t parse_duration(const char *text, struct argp_state *state)
 	argp_error(state, "'%s' is not a duration such as 30s, 500ms, 5m", text);
 	return 0;
 }
+
+uint64_t parse_short_duration(const char *text, struct argp_state *state)
+{
+	size_t length = strlen(text);
+	char *end;
+	double us = strtod(text, &end);
+
+	if (length > 2 && !strcmp(end, "us") && us >= 1 && us < 1e9)
+		return (uint64_t)(us * 1000);
+	return parse_duration(text, state);
+}

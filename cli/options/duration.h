@@ -8,5 +8,7 @@ struct argp_state;
 
 /* In ns, more than 0; ends the program where it is none. */
 uint64_t parse_duration(const char *text, struct argp_state *state);
+/* The same, also of microseconds: "80us". */
+uint64_t parse_short_duration(const char *text, struct argp_state *state);
 
 #endif

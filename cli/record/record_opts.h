@@ -10,6 +10,7 @@
 #include "core/profile/source.h"
 #include "cli/gpu/record_gpu.h"
 #include "cli/push/push_record_opts.h"
+#include "cli/alloc/record_alloc.h"
 
 struct record_opts {
 	pid_t *pids;
@@ -38,6 +39,7 @@ struct record_opts {
 	bool quiet, verbose;
 	struct record_gpu_opts gpu;
 	struct push_record_opts push;
+	struct record_alloc_opts alloc;
 	const char **calls; /* the arguments of --calls; strings are argv's */
 	size_t nr_calls, calls_capacity;
 	bool debuginfod;   /* fetch debug files that this machine does not have */
