@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cli/continuous/continuous.h"
 #include "cli/options/all_users.h"
 #include "cli/push/push_child.h"
 #include "cli/record/await_tables.h"
@@ -26,8 +27,10 @@
 #include "cli/record/record_opts.h"
 #include "cli/record/choose_source.h"
 #include "cli/record/stop_signals.h"
+#include "cli/recording_meta.h"
 #include "cli/record/recording_summary.h"
 #include "cli/record/chosen_processes.h"
+#include "cli/started_program.h"
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
 #include "core/base/log.h"
@@ -52,8 +55,10 @@ struct recording {
 	const struct record_opts *opts;
 	const struct source_ops *ops;
 	struct source *source;
-	enum source_runtime runtime; /* of the targets */
-	struct recfile *file;
+	enum source_runtime runtime;   /* of the targets */
+	struct recfile *file;	       /* NULL: of a flight recorder */
+	struct continuous *continuous; /* the flight recorder, or NULL */
+	struct utsname host;
 	struct sandbox *sandbox;       /* where files of targets are parsed */
 	struct table_cache *cache;     /* of unwind tables; NULL = there is none */
 	struct debuginfod *debuginfod; /* NULL = not asked for */
@@ -64,9 +69,8 @@ struct recording {
 	struct sink *sink;	    /* where samples go: the file, or what stands before it */
 	struct record_gate *gate;   /* NULL: every sample is wanted */
 	uint64_t begin_ns;	    /* of what is recorded */
-	struct launch child;
-	int child_status; /* of waitpid */
-	bool child_ended, signal_forwarded, progress_shown;
+	struct started_program program;
+	bool progress_shown;
 	uint64_t start_ns;
 };
 
@@ -84,7 +88,7 @@ static int open_source(struct recording *r)
 		.by_user = o->by_user,
 		.user = o->user,
 		.no_children = o->no_children,
-		.launched = r->child.pid,
+		.launched = r->program.launch.pid,
 		.program = o->program ? o->program[0] : NULL,
 		.freq_hz = o->freq_hz,
 		.event = o->event,
@@ -110,8 +114,8 @@ static int open_calls(struct recording *r)
 	int err = record_calls_new(o->calls, o->nr_calls, o->system_wide, o->no_children,
 				   o->program ? o->program[0] : NULL, r->sandbox, &r->calls);
 
-	if (!err && r->child.pid)
-		err = record_calls_add_child(r->calls, r->child.pid);
+	if (!err && r->program.launch.pid)
+		err = record_calls_add_child(r->calls, r->program.launch.pid);
 	for (size_t i = 0; i < o->nr_pids && !err; i++)
 		err = record_calls_add_process(r->calls, o->pids[i]);
 	for (size_t i = 0; i < o->nr_started && !err; i++)
@@ -123,24 +127,21 @@ static int open_calls(struct recording *r)
 
 static int create_file(struct recording *r)
 {
-	struct utsname u;
-	struct recfile_meta meta = {
-		.command = r->opts->description,
-		.source = r->ops->name,
-		.event = r->ops->event(r->source),
-		.version = SPROF_VERSION,
-		.freq_hz = r->opts->freq_hz,
-		.nr_cpus = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN),
-		.start_realtime_ns = realtime_ns(),
-		.start_ns = monotonic_ns(),
+	struct continuous_config config = {
+		.opts = &r->opts->continuous,
+		.ops = r->ops,
+		.source = r->source,
+		.sandbox = r->sandbox,
+		.debuginfod = r->debuginfod,
 	};
+	struct recfile_meta meta;
 	int err;
 
-	if (!uname(&u)) {
-		meta.hostname = u.nodename;
-		meta.kernel = u.release;
-	}
+	recording_meta(r->opts, r->ops->name, r->ops->event(r->source), &r->host, &meta);
+	config.meta = &meta;
 	r->start_ns = meta.start_ns;
+	if (r->opts->continuous.path)
+		return continuous_new(&config, &r->continuous);
 	err = recfile_create(r->opts->output, &meta, &r->file);
 	if (err) {
 		log_error(0, "write '%s': %s", r->opts->output, recfile_create_reason(err));
@@ -156,28 +157,34 @@ static void show_progress(struct recording *r, uint64_t now)
 	struct profile_stats stats;
 
 	r->ops->stats(r->source, &stats);
-	progress_samples(now - r->start_ns, stats.nr_samples,
-			 stats.nr_lost + recfile_nr_lost(r->file), recfile_size_bytes(r->file));
+	if (r->continuous)
+		progress_samples(now - r->start_ns, stats.nr_samples,
+				 stats.nr_lost + continuous_nr_lost(r->continuous),
+				 continuous_size_bytes(r->continuous));
+	else
+		progress_samples(now - r->start_ns, stats.nr_samples,
+				 stats.nr_lost + recfile_nr_lost(r->file),
+				 recfile_size_bytes(r->file));
 	r->progress_shown = true;
 }
 
-static bool child_has_ended(struct recording *r)
+static int flush(struct recording *r)
 {
-	if (r->child.pid && !r->child_ended &&
-	    waitpid(r->child.pid, &r->child_status, WNOHANG) == r->child.pid)
-		r->child_ended = true;
-	return r->child_ended;
+	struct profile_stats stats;
+
+	r->ops->stats(r->source, &stats);
+	recfile_set_stats(r->file, &stats);
+	return recfile_flush(r->file);
 }
 
-/* Returns 0 when the recording came to its end, -errno when it failed (reported). */
-static int sample_until_end(struct recording *r)
+static int sample_rounds(struct recording *r)
 {
 	uint64_t flushed = r->start_ns, shown = r->start_ns, next = r->begin_ns, end = UINT64_MAX;
 	bool terminal = !r->opts->quiet && progress_is_possible();
 
 	if (r->opts->duration_ns)
 		end = r->begin_ns + r->opts->duration_ns;
-	while (!stop_signals_caught() && !child_has_ended(r)) {
+	while (!stop_signals_caught() && !started_program_has_ended(&r->program)) {
 		uint64_t now = monotonic_ns();
 		int timeout = DRAIN_MS, live;
 
@@ -185,6 +192,8 @@ static int sample_until_end(struct recording *r)
 			break;
 		if (now >= next)
 			next = end;
+		if (r->continuous && continuous_next_ns(r->continuous) < next)
+			next = continuous_next_ns(r->continuous);
 		if (next - now < DRAIN_MS * 1000000ull)
 			timeout = (int)((next - now) / 1000000) + 1;
 		live = r->ops->drain(r->source, r->sink, record_gpu_timeout_ms(r->gpu, timeout));
@@ -197,13 +206,11 @@ static int sample_until_end(struct recording *r)
 		}
 		if (!live)
 			break;
-		if (now - flushed >= FLUSH_NS) {
-			struct profile_stats stats;
-			int err;
+		if (r->continuous) {
+			continuous_round(r->continuous, monotonic_ns());
+		} else if (now - flushed >= FLUSH_NS) {
+			int err = flush(r);
 
-			r->ops->stats(r->source, &stats);
-			recfile_set_stats(r->file, &stats);
-			err = recfile_flush(r->file);
 			if (err)
 				return err; /* reported at the end */
 			flushed = now;
@@ -216,10 +223,14 @@ static int sample_until_end(struct recording *r)
 	return 0;
 }
 
-static void forward_signal(struct recording *r)
+/* Returns 0 when the recording came to its end, -errno when it failed (reported). */
+static int sample_until_end(struct recording *r)
 {
-	if (!r->signal_forwarded && r->child.pid && !child_has_ended(r))
-		r->signal_forwarded = stop_signals_forward(r->child.pid);
+	enum rights before = privileges_use(RIGHTS_BORROWED);
+	int err = sample_rounds(r);
+
+	privileges_use(before);
+	return err;
 }
 
 static void show_fetching(void *context, const char *name, uint64_t done, uint64_t total)
@@ -240,7 +251,7 @@ static int finish(struct recording *r)
 	uint64_t end_ns;
 	int err;
 
-	forward_signal(r);
+	started_program_forward_signal(&r->program);
 	before = privileges_use(RIGHTS_BORROWED);
 	r->ops->stop(r->source, r->sink);
 	record_gpu_stop(r->gpu);
@@ -250,6 +261,12 @@ static int finish(struct recording *r)
 	end_ns = monotonic_ns();
 	r->ops->stats(r->source, &stats);
 	privileges_use(before);
+	if (r->continuous) {
+		if (r->progress_shown)
+			progress_clear();
+		continuous_finish(r->continuous, &stats, end_ns);
+		return 0;
+	}
 	recfile_set_stats(r->file, &stats);
 	recfile_flush(r->file); /* the samples are safe before names are looked up */
 	if (r->progress_shown)
@@ -269,26 +286,6 @@ static int finish(struct recording *r)
 	});
 	record_gpu_check(r->gpu);
 	return err;
-}
-
-/* The program's status as a shell would report it. Waits for it, however long it runs. */
-static int wait_child(struct recording *r)
-{
-	static const int wakes[] = { SIGINT, SIGTERM, SIGHUP, SIGCHLD };
-	sigset_t blocked, old;
-
-	sigemptyset(&blocked);
-	for (size_t i = 0; i < sizeof(wakes) / sizeof(wakes[0]); i++)
-		sigaddset(&blocked, wakes[i]);
-	sigprocmask(SIG_BLOCK, &blocked, &old);
-	while (!child_has_ended(r)) {
-		forward_signal(r);
-		sigsuspend(&old);
-	}
-	sigprocmask(SIG_SETMASK, &old, NULL);
-	if (WIFSIGNALED(r->child_status))
-		return 128 + WTERMSIG(r->child_status);
-	return WEXITSTATUS(r->child_status);
 }
 
 /* Without a sample, the file is not kept: it would look like a recording of an idle program. */
@@ -314,8 +311,8 @@ static void set_environment(struct recording *r)
 	const char *const *assignment = r->ops->environment ? r->ops->environment(r->source) : NULL;
 
 	for (; assignment && *assignment; assignment++)
-		launch_set_environment(&r->child, *assignment);
-	record_gpu_set_environment(r->gpu, &r->child);
+		launch_set_environment(&r->program.launch, *assignment);
+	record_gpu_set_environment(r->gpu, &r->program.launch);
 }
 
 /* Samples pass the gate first, then the part that charges them with idle GPUs. */
@@ -323,7 +320,8 @@ static void set_gate(struct recording *r)
 {
 	r->begin_ns = r->start_ns + r->opts->delay_ns;
 	record_gpu_wait_until(r->gpu, r->begin_ns);
-	r->sink = record_gpu_watch(r->gpu, recfile_sink(r->file));
+	r->sink = record_gpu_watch(r->gpu, r->continuous ? continuous_sink(r->continuous)
+							 : recfile_sink(r->file));
 	if (r->opts->delay_ns || r->opts->gpu.capture) {
 		r->gate = record_gate_new(r->sink, r->begin_ns, r->gpu);
 		r->sink = record_gate_sink(r->gate);
@@ -383,9 +381,8 @@ static int run(struct recording *r)
 {
 	const char *program = r->opts->program ? r->opts->program[0] : NULL;
 	int failure = program ? OWN_FAILURE : 1, err, push_err;
-	enum rights before;
 
-	err = program ? launch_prepare(&r->child, r->opts->program) : 0;
+	err = program ? launch_prepare(&r->program.launch, r->opts->program) : 0;
 	if (err) {
 		log_error(-err, "start '%s'", program);
 		return failure;
@@ -396,25 +393,23 @@ static int run(struct recording *r)
 	if (err) {
 		discard_file(r);
 		if (program)
-			launch_cancel(&r->child);
+			launch_cancel(&r->program.launch);
 		return failure;
 	}
 	if (program)
 		set_environment(r);
-	err = program ? launch_go(&r->child) : 0;
+	err = program ? launch_go(&r->program.launch) : 0;
 	if (err) {
 		discard_file(r);
 		return cannot_run(program, err);
 	}
-	before = privileges_use(RIGHTS_BORROWED);
 	err = sample_until_end(r);
-	privileges_use(before);
 	if (finish(r) && !err)
 		err = -EIO;
 	close_source(r);
 	push_err = push_child_end(r->push);
 	if (program) {
-		int status = wait_child(r);
+		int status = started_program_wait(&r->program);
 
 		return err ? OWN_FAILURE : status;
 	}
@@ -440,6 +435,11 @@ static int prepare(struct recording *r, struct record_opts *opts)
 	r->cache = record_open_table_cache(opts);
 	stop_signals_catch();
 	r->ops = record_source_choose(opts, &r->runtime);
+	if (r->ops && opts->continuous.path && !r->ops->turn) {
+		log_error(0, "record segments: source %s cannot", r->ops->name);
+		log_hint("sprof doctor says what the sources ebpf and perf lack here");
+		return -ENOTSUP;
+	}
 	return r->ops ? 0 : -ENOTSUP;
 }
 
@@ -476,6 +476,7 @@ static int record_main(int argc, char **argv)
 	allocations_free(r.alloc);
 	record_gpu_free(r.gpu);
 	record_gate_free(r.gate);
+	continuous_free(r.continuous);
 	recfile_free(r.file);
 	table_cache_close(r.cache);
 	debuginfod_close(r.debuginfod);

@@ -18,7 +18,8 @@
 
 #define MATTERS_PART 100 /* a module with less than 1/100 of the addresses does not matter */
 
-static struct wanted_name *collect(const struct profile *p, size_t *ret_nr)
+static struct wanted_name *collect(const struct profile *p, const struct symbolizer_opts *opts,
+				   size_t *ret_nr)
 {
 	struct wanted_name *wants = xcalloc(p->nr_frames, sizeof(*wants));
 	size_t nr = 0;
@@ -27,6 +28,8 @@ static struct wanted_name *collect(const struct profile *p, size_t *ret_nr)
 		const struct profile_frame *f = &p->frames[i];
 
 		if (f->nr_locations || !profile_module_has_addresses(&p->modules[f->module]))
+			continue;
+		if (opts->skip_module && opts->skip_module(opts->context, f->module))
 			continue;
 		wants[nr++] = (struct wanted_name){ f->module, (uint32_t)i, f->address };
 	}
@@ -84,7 +87,7 @@ void symbolizer_run(struct profile *p, const struct symbolizer_opts *opts,
 
 	opts = opts ? opts : &defaults;
 	names_budget_init(&budget, opts);
-	wants = collect(p, &nr);
+	wants = collect(p, opts, &nr);
 	for (size_t at = 0; at < nr; at = end) {
 		enum module_kind kind = p->modules[wants[at].module].kind;
 

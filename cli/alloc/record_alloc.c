@@ -13,27 +13,58 @@
 #define INTERVAL_MIN 1024u
 #define INTERVAL_MAX (1ull << 36)
 
-const char *record_alloc_parse(const char *text, struct record_alloc_opts *ret)
+#define OPT_ALLOC 0xa00
+
+static const struct argp_option options[] = {
+	{ "alloc", OPT_ALLOC, "INTERVAL", OPTION_ARG_OPTIONAL,
+	  "With -p: also sample the memory that these processes allocate, on average each INTERVAL "
+	  "bytes (64k, 2m; default: so that 2000 samples come in a second): columns allocated and "
+	  "live; their allocation functions are hooked while it records",
+	  0 },
+	{ 0 }
+};
+
+static uint64_t parse_interval(const char *text, struct argp_state *state)
 {
 	static const char units[] = "kmg";
 	const char *unit;
 	char *end;
-	double value;
+	double value = strtod(text, &end);
 
-	ret->wanted = true;
-	ret->interval = 0;
-	if (!text)
-		return NULL;
-	value = strtod(text, &end);
 	unit = *end ? strchr(units, *end | 0x20) : NULL;
 	if (unit) {
 		value *= (double)(1024ull << (10 * (unit - units)));
 		end++;
 	}
 	if (end == text || *end || !(value >= INTERVAL_MIN && value <= (double)INTERVAL_MAX))
-		return "it is no number of bytes between 1k and 64g, such as 64k or 2m";
-	ret->interval = (uint64_t)value;
-	return NULL;
+		argp_error(state, "'%s' is no interval between 1k and 64g, such as 64k or 2m",
+			   text);
+	return (uint64_t)value;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct record_alloc_opts *o = state->input;
+
+	if (key != OPT_ALLOC)
+		return ARGP_ERR_UNKNOWN;
+	o->wanted = true;
+	o->interval = arg ? parse_interval(arg, state) : 0;
+	return 0;
+}
+
+const struct argp record_alloc_argp = { options, parse, NULL, NULL, NULL, NULL, NULL };
+
+void alloc_opts_check(const struct record_alloc_opts *o, size_t nr_named, const char *segments,
+		      const char *source, struct argp_state *state)
+{
+	if (o->wanted && !nr_named)
+		argp_error(state, "--alloc needs -p: it samples the memory of running processes");
+	if (o->wanted && segments)
+		argp_error(state, "--alloc has no place in segments yet: it takes no --continuous");
+	if (o->wanted && !strcmp(source, "timer"))
+		argp_error(state, "--alloc and source timer both put code into a process: only "
+				  "one of them can");
 }
 
 static int refuse(pid_t pid, int err, const struct inject_reason *reason)

@@ -2,6 +2,7 @@
 #ifndef SPROF_RECORD_ALLOC_H
 #define SPROF_RECORD_ALLOC_H
 
+#include <argp.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -16,8 +17,14 @@ struct record_alloc_opts {
 	uint64_t interval; /* bytes between samples; 0: adapted to the rate of allocation */
 };
 
-/* Reads the value of --alloc, "64k": an interval. Returns what is wrong with it, or NULL. */
-const char *record_alloc_parse(const char *text, struct record_alloc_opts *ret);
+/* A child of record's struct argp; its input is a struct record_alloc_opts. */
+extern const struct argp record_alloc_argp;
+/*
+ * Refuses combinations that cannot work: nr_named processes are named with -p; `segments` is the
+ * folder of a flight recorder, or NULL.
+ */
+void alloc_opts_check(const struct record_alloc_opts *opts, size_t nr_named, const char *segments,
+		      const char *source, struct argp_state *state);
 
 /*
  * Hooks the processes; `source` is the name of what samples them beside. *ret is NULL where nothing

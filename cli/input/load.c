@@ -6,11 +6,13 @@
 #include "cli/input/load.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "cli/input/load_perf_data.h"
 #include "cli/input/lookahead.h"
@@ -22,6 +24,8 @@
 #include "core/profile/event_name.h"
 #include "core/profile/profile.h"
 #include "core/recording/recfile.h"
+#include "core/segments/folder.h"
+#include "core/segments/names_folder.h"
 #include "output/select/filter.h"
 #include "output/codec/gzip.h"
 #include "output/import/importer.h"
@@ -116,6 +120,29 @@ static void symbolize(struct profile *p, const struct load_opts *opts)
 		  stats.nr_frames, (uint64_t)p->nr_frames, stats.nr_unnamed);
 }
 
+/*
+ * A segment of a flight recorder has the names of most frames in a folder beside it. One that was
+ * copied elsewhere without it gets them from the files of this machine.
+ */
+static void name_segment(struct profile *p, const char *name, const struct load_opts *opts)
+{
+	char *folder = xstrdup(name), *slash = strrchr(folder, '/');
+	int fd, names;
+
+	if (slash)
+		slash[slash == folder] = '\0';
+	fd = open(slash ? folder : ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	free(folder);
+	names = fd < 0 ? -errno : folder_open_names(fd);
+	if (fd >= 0)
+		close(fd);
+	if (names >= 0) {
+		names_folder_read(names, p, NULL);
+		close(names);
+	}
+	symbolize(p, opts);
+}
+
 static int load_recording(FILE *f, const char *name, const struct load_opts *opts,
 			  struct profile **ret_profile)
 {
@@ -144,7 +171,9 @@ static int load_recording(FILE *f, const char *name, const struct load_opts *opt
 	 * The recorder of a finished recording has looked every frame up already, with better
 	 * files.
 	 */
-	if ((*ret_profile)->meta.unfinished && !opts->no_symbols)
+	if ((*ret_profile)->meta.names_beside && !opts->no_symbols)
+		name_segment(*ret_profile, name, opts);
+	else if ((*ret_profile)->meta.unfinished && !opts->no_symbols)
 		symbolize(*ret_profile, opts);
 	return 0;
 }

@@ -3,15 +3,17 @@
 
 #include <argp.h>
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-uint64_t parse_duration(const char *text, struct argp_state *state)
+uint64_t duration_parse(const char *text)
 {
 	static const struct {
 		const char *suffix;
 		double seconds;
-	} units[] = { { "", 1 }, { "s", 1 }, { "ms", 1e-3 }, { "m", 60 }, { "h", 3600 } };
+	} units[] = { { "", 1 },   { "s", 1 },	  { "ms", 1e-3 }, { "us", 1e-6 },
+		      { "m", 60 }, { "h", 3600 }, { "d", 86400 } };
 	char *end;
 	double value;
 
@@ -21,17 +23,14 @@ uint64_t parse_duration(const char *text, struct argp_state *state)
 		for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
 			if (!strcmp(end, units[i].suffix))
 				return (uint64_t)(value * units[i].seconds * 1e9);
-	argp_error(state, "'%s' is not a duration such as 30s, 500ms, 5m", text);
 	return 0;
 }
 
-uint64_t parse_short_duration(const char *text, struct argp_state *state)
+uint64_t duration_argument(const char *text, struct argp_state *state)
 {
-	size_t length = strlen(text);
-	char *end;
-	double us = strtod(text, &end);
+	uint64_t ns = duration_parse(text);
 
-	if (length > 2 && !strcmp(end, "us") && us >= 1 && us < 1e9)
-		return (uint64_t)(us * 1000);
-	return parse_duration(text, state);
+	if (!ns)
+		argp_error(state, "'%s' is not a duration such as 500ms, 30s, 5m", text);
+	return ns;
 }

@@ -1,4 +1,4 @@
-/* Spans of time on the command line: 30, 30s, 500ms, 5m, 1h. */
+/* Spans of time on the command line: 30, 30s, 500ms, 80us, 5m, 1h, 7d. */
 #ifndef SPROF_DURATION_H
 #define SPROF_DURATION_H
 
@@ -6,9 +6,10 @@
 
 struct argp_state;
 
-/* In ns, more than 0; ends the program where it is none. */
-uint64_t parse_duration(const char *text, struct argp_state *state);
-/* The same, also of microseconds: "80us". */
-uint64_t parse_short_duration(const char *text, struct argp_state *state);
+/* ns; 0: the text is not a duration greater than 0. */
+uint64_t duration_parse(const char *text);
+
+/* The same of an option's argument: ends the program where it is none. */
+uint64_t duration_argument(const char *text, struct argp_state *state);
 
 #endif

@@ -28,7 +28,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_INIT: state->child_inputs[0] = &o->opts; return 0;
 	case OPT_PUSH: o->url = arg; return 0;
 	case OPT_PUSH_EVERY:
-		o->every_ns = parse_duration(arg, state);
+		o->every_ns = duration_argument(arg, state);
 		if (o->every_ns < EVERY_MIN_NS)
 			argp_error(state, "--push-every takes at least 1s");
 		o->opts.given = true;

@@ -12,11 +12,11 @@
 #include <string.h>
 
 #include "cli/record/call_specs.h"
-#include "cli/options/duration.h"
 #include "cli/options/event_specs.h"
 #include "cli/record/rank_output.h"
 #include "cli/gpu/gpu_opts.h"
 #include "cli/options/all_users.h"
+#include "cli/options/duration.h"
 #include "cli/options/parse_args.h"
 #include "core/base/alloc.h"
 #include "core/base/buffer.h"
@@ -28,6 +28,7 @@
 #define DEFAULT_LAUNCH_HZ 999
 #define MAX_HZ 20000
 #define MAX_PIDS 4096
+#define DEFAULT_OUTPUT "sprof.data"
 
 enum { /* keys of the options without a letter */
        OPT_DEBUGINFOD = 256,
@@ -47,7 +48,6 @@ enum { /* keys of the options without a letter */
        OPT_CUDA_API,
        OPT_PROCESSES,
        OPT_CALLS,
-       OPT_ALLOC,
        OPT_ALL_USERS,
        OPT_NO_CHILDREN,
        OPT_NO_CACHE,
@@ -154,11 +154,6 @@ static const struct argp_option options[] = {
 	  "Count calls exactly: of native functions, [MODULE:]NAME where * stands for anything, or "
 	  "of all Python functions: python; again for more. A call that is counted takes 1 us "
 	  "longer",
-	  0 },
-	{ "alloc", OPT_ALLOC, "INTERVAL", OPTION_ARG_OPTIONAL,
-	  "With -p: also sample the memory that these processes allocate, one sample in INTERVAL "
-	  "bytes on average (64k, 2m; default: for 2000 samples a second): columns allocated and "
-	  "live, by stack; their allocation functions are hooked as long as it records",
 	  0 },
 	{ "quiet", 'q', NULL, 0, "Print no progress and no summary", 0 },
 	{ "verbose", 'v', NULL, 0, "Print more messages", 0 },
@@ -292,6 +287,18 @@ static void check_source(const char *name, struct argp_state *state)
 	buffer_fini(&names);
 }
 
+/* What is added up over a whole recording has no place in segments yet. */
+static void check_continuous(struct record_opts *o, struct argp_state *state)
+{
+	if (strcmp(o->output, DEFAULT_OUTPUT))
+		argp_error(state, "--continuous DIR names what is written: it takes no -o");
+	if (o->gpu.mode == GPU_ON || o->gpu.capture || o->nr_calls || o->syscalls)
+		argp_error(state, "--continuous takes no GPU work, --calls or --syscalls");
+	if (!strcmp(o->source, "timer"))
+		argp_error(state, "source timer does not record segments, ebpf and perf do");
+	o->gpu.mode = GPU_OFF;
+}
+
 static void check(struct record_opts *o, struct argp_state *state)
 {
 	int modes = (o->nr_pids + o->nr_names > 0) + o->system_wide + (o->program != NULL) +
@@ -307,11 +314,7 @@ static void check(struct record_opts *o, struct argp_state *state)
 		argp_error(state, "--cgroup samples whatever is in it: it takes no --no-children");
 	if (o->nr_calls && (o->nr_cgroups || o->by_user))
 		argp_error(state, "--calls needs -p, -a or a program");
-	if (o->alloc.wanted && !o->nr_pids && !o->nr_names)
-		argp_error(state, "--alloc needs -p: it samples the memory of running processes");
-	if (o->alloc.wanted && !strcmp(o->source, "timer"))
-		argp_error(state, "--alloc and source timer both put code into a process: "
-				  "only one of them can");
+	alloc_opts_check(&o->alloc, o->nr_pids + o->nr_names, o->continuous.path, o->source, state);
 	if (o->no_children && o->system_wide)
 		argp_error(state, "-a samples every process: it takes no --no-children");
 	check_source(o->source, state);
@@ -344,16 +347,10 @@ static void check(struct record_opts *o, struct argp_state *state)
 		argp_error(state, "--calls counts all that runs, not a --capture-range");
 	if (o->gpu.capture) /* a capture range is known only where the GPU library runs */
 		o->gpu.mode = GPU_ON;
+	if (o->continuous.path)
+		check_continuous(o, state);
 	if (!o->freq_hz)
 		o->freq_hz = o->program ? DEFAULT_LAUNCH_HZ : DEFAULT_ATTACH_HZ;
-}
-
-static void parse_alloc(const char *text, struct record_opts *o, struct argp_state *state)
-{
-	const char *wrong = record_alloc_parse(text, &o->alloc);
-
-	if (wrong)
-		argp_error(state, "--alloc=%s: %s", text, wrong);
 }
 
 static void parse_gpu(int key, const char *text, struct record_opts *o, struct argp_state *state)
@@ -393,12 +390,16 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	struct record_opts *o = state->input;
 
 	switch (key) {
-	case ARGP_KEY_INIT: state->child_inputs[0] = &o->push; return 0;
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &o->push;
+		state->child_inputs[1] = &o->continuous;
+		state->child_inputs[2] = &o->alloc;
+		return 0;
 	case 'p': parse_pids(arg, o, state); return 0;
 	case 'a': o->system_wide = true; return 0;
 	case OPT_ALL_USERS: o->all_users = true; return 0;
 	case 'F': o->freq_hz = parse_freq(arg, state); return 0;
-	case 'd': o->duration_ns = parse_duration(arg, state); return 0;
+	case 'd': o->duration_ns = duration_argument(arg, state); return 0;
 	case 'o': o->output = arg; return 0;
 	case 's': o->source = arg; return 0;
 	case 'e': parse_events(arg, o, state); return 0;
@@ -409,7 +410,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPT_NO_CHILDREN: o->no_children = true; return 0;
 	case OPT_NO_CACHE: o->no_cache = true; return 0;
 	case OPT_NO_PYTHON: o->no_python = true; return 0;
-	case OPT_DELAY: o->delay_ns = parse_duration(arg, state); return 0;
+	case OPT_DELAY: o->delay_ns = duration_argument(arg, state); return 0;
 	case OPT_STOP_ON_RANGE_END: o->gpu.capture_once = true; return 0;
 	case OPT_GPU:
 	case OPT_CAPTURE:
@@ -420,7 +421,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPT_CUDA_API:
 	case OPT_BACKTRACE: parse_gpu(key, arg, o, state); return 0;
 	case OPT_CALLS: add_calls(arg, o, state); return 0;
-	case OPT_ALLOC: parse_alloc(arg, o, state); return 0;
 	case 'q': o->quiet = true; return 0;
 	case 'v': o->verbose = true; return 0;
 	case OPT_CLOCK: o->clock = parse_clock(arg, state); return 0;
@@ -428,7 +428,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPT_WAKERS: o->wakers = true; return 0;
 	case OPT_SYSCALLS:
 		o->syscalls = true;
-		o->syscalls_ns = arg ? parse_short_duration(arg, state) : 0;
+		o->syscalls_ns = arg ? duration_argument(arg, state) : 0;
 		return 0;
 	case ARGP_KEY_ARG:
 		/* The program, with all arguments that follow it. */
@@ -450,8 +450,12 @@ const struct argp record_argp = {
 	       "  sprof record -p nginx -d 30s\n"
 	       "  sprof record -- python3 train.py\n"
 	       "  sprof record -a -F 199 -d 10s -o host.data\n"
-	       "  sprof record -a --push http://localhost:4318 --label service=shop\n",
-	.children = (const struct argp_child[]){ { &push_record_argp, 0, "Pushing:", 1 }, { 0 } },
+	       "  sprof record -a --push http://localhost:4318 --label service=shop\n"
+	       "  sprof record -a --continuous /var/lib/sprof --keep 7d\n",
+	.children = (const struct argp_child[]){ { &push_record_argp, 0, "Pushing:", 1 },
+						 { &continuous_argp, 0, "Flight recorder:", 2 },
+						 { &record_alloc_argp, 0, "Memory:", 3 },
+						 { 0 } },
 };
 
 /* With -p, -a and the like the recorder is no rank itself, whatever its shell was started by. */
@@ -467,7 +471,8 @@ static void add_rank(struct record_opts *o)
 void record_opts_parse(int argc, char **argv, struct record_opts *o)
 {
 	*o = (struct record_opts){
-		.output = "sprof.data",
+		.output = DEFAULT_OUTPUT,
+		.continuous = CONTINUOUS_DEFAULTS,
 		.source = "auto",
 		.event = "auto",
 		.gpu.timeline = GPU_TIMELINE_DEFAULT,

@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 #include "core/profile/source.h"
+#include "cli/continuous/continuous_opts.h"
 #include "cli/gpu/record_gpu.h"
 #include "cli/push/push_record_opts.h"
 #include "cli/alloc/record_alloc.h"
@@ -37,6 +38,7 @@ struct record_opts {
 	bool latency, wakers, syscalls; /* as in source_config */
 	uint64_t syscalls_ns;
 	bool quiet, verbose;
+	struct continuous_opts continuous;
 	struct record_gpu_opts gpu;
 	struct push_record_opts push;
 	struct record_alloc_opts alloc;

@@ -41,13 +41,3 @@ int stop_signals_caught(void)
 {
 	return (int)stop_signal;
 }
-
-bool stop_signals_forward(pid_t to)
-{
-	int signal = stop_signals_caught();
-
-	if (signal != SIGTERM && signal != SIGHUP)
-		return false;
-	kill(to, signal);
-	return true;
-}

@@ -5,9 +5,6 @@
 #ifndef SPROF_STOP_SIGNALS_H
 #define SPROF_STOP_SIGNALS_H
 
-#include <stdbool.h>
-#include <sys/types.h>
-
 /*
  * Catches SIGINT, SIGTERM, SIGHUP (unless it is ignored) and SIGCHLD. The second one of a kind that
  * stops ends sprof at once.
@@ -16,11 +13,5 @@ void stop_signals_catch(void);
 
 /* Returns the signal that came to stop the recording, 0 if none came. */
 int stop_signals_caught(void);
-
-/*
- * Passes that signal on to a process if it would have ended the process without sprof; the terminal
- * has sent ^C to it already. Returns whether it was passed on.
- */
-bool stop_signals_forward(pid_t to);
 
 #endif

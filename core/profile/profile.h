@@ -239,11 +239,14 @@ struct profile_stats {
 
 struct profile_meta {
 	uint32_t hostname, kernel, command, source, event, version; /* strings */
+	uint32_t boot; /* string: of the host; "": unknown */
 	uint32_t freq_hz;
 	uint32_t nr_cpus;
 	uint64_t start_realtime_ns; /* Unix time */
 	uint64_t start_ns, end_ns;  /* CLOCK_MONOTONIC, as sample times */
 	bool unfinished;	    /* the recording is unfinished: only what was flushed is here */
+	/* Frames of files with a build-id are named beside the recording. */
+	bool names_beside;
 	/* enum profile_column + 1: what the file asks to be shown first; 0 = nothing */
 	uint8_t first_column;
 	/* The samples weigh differently, so their number says little. */

@@ -153,6 +153,13 @@ struct source_ops {
 	int (*drain)(struct source *source, struct sink *sink, int timeout_ms);
 	/* Stops sampling; samples that are under way still go to the sink. */
 	void (*stop)(struct source *source, struct sink *sink);
+	/*
+	 * A recording in segments: the next segment begins, under the same sink. What was kept for
+	 * the segment before is let go: files that are open for their names alone, sums over its
+	 * time. With `forget`, all ids of the sink are void, and samples that are under way may be
+	 * lost. NULL: the source cannot be recorded in segments.
+	 */
+	void (*turn)(struct source *source, bool forget);
 	/* Sets the counters to their values so far. */
 	void (*stats)(const struct source *source, struct profile_stats *ret_stats);
 	/* Returns the event that is really used ("cpu-clock" ...), for the recording. */

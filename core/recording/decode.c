@@ -114,6 +114,7 @@ static void set_meta(struct profile *p, const char *key, uint32_t value)
 		{ "hostname", &meta->hostname }, { "kernel", &meta->kernel },
 		{ "command", &meta->command },	 { "source", &meta->source },
 		{ "event", &meta->event },	 { "version", &meta->version },
+		{ "boot", &meta->boot },
 	};
 
 	for (size_t i = 0; i < sizeof(strings) / sizeof(*strings); i++) {
@@ -126,6 +127,8 @@ static void set_meta(struct profile *p, const char *key, uint32_t value)
 		meta->nr_cpus = (uint32_t)number_of(p, value);
 	else if (strcmp(key, "end_ns") == 0)
 		meta->end_ns = number_of(p, value);
+	else if (strcmp(key, "names") == 0)
+		meta->names_beside = strcmp(p->strings[value], "beside") == 0;
 }
 
 static bool decode_meta(struct decoder *d, struct cursor *c)
@@ -177,6 +180,10 @@ static bool decode_module(struct decoder *d, struct cursor *c, uint32_t *ret_id)
 	module.kind = (uint8_t)kind;
 	module.build_id_size = (uint8_t)cursor_left(&build_id);
 	memcpy(module.build_id, build_id.at, module.build_id_size);
+	if (module.kind == MODULE_JIT)
+		module.ino += (uint64_t)d->part.number << 40;
+	else if (!module.build_id_size && profile_module_has_addresses(&module))
+		module.ino += (uint64_t)d->part.boot << 40;
 	*ret_id = profile_module(d->p, &module);
 	return true;
 }
@@ -307,6 +314,8 @@ static bool decode_sample(struct decoder *d, struct cursor columns[NR_RECORD_COL
 		.gil = gil < NR_GIL ? (uint8_t)gil : GIL_UNKNOWN,
 		.labels = labels,
 	};
+	if (!decoder_wants(d, &sample))
+		return true;
 	profile_add_sample(d->p, &sample);
 	if (sample.time_ns < d->min_time_ns)
 		d->min_time_ns = sample.time_ns;

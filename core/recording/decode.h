@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "core/profile/profile.h"
+#include "core/recording/recfile.h"
 #include "core/recording/record.h"
 
 /*
@@ -23,6 +24,10 @@ struct id_map {
 
 struct decoder {
 	struct profile *p;
+	bool is_part; /* the recording is added to others */
+	struct recfile_part part;
+	uint64_t zero_realtime_ns; /* the time of day when this recording's clock was 0 */
+	uint64_t nr_cut;	   /* samples outside the wanted time */
 	struct id_map strings, modules, threads, frames, stacks, functions;
 	uint32_t *stack; /* the stack being read, as ids of the profile */
 	size_t stack_capacity;
@@ -41,6 +46,13 @@ struct decoder {
 /* The caller keeps owning the profile. */
 void decoder_init(struct decoder *d, struct profile *p);
 void decoder_fini(struct decoder *d);
+
+/* A time of the recording on the clock of the profile that it is added to. */
+uint64_t decoder_time(const struct decoder *d, uint64_t time_ns);
+/*
+ * Is the sample in the wanted part of the recording? If so, its time becomes that of the profile.
+ */
+bool decoder_wants(struct decoder *d, struct profile_sample *sample);
 
 /*
  * Reads the content of one chunk. Returns false where it breaks the format: what came before the

@@ -91,6 +91,9 @@ static bool decode_entry(struct decoder *d, enum fact_kind kind, struct cursor *
 		else if (!decode_field(d, entry, info->fields[i], &row[i]))
 			return false;
 	}
+	if (d->is_part && kind != FACT_PROCESS && kind != FACT_RANK && kind != FACT_EVENT &&
+	    kind != FACT_LIMIT && kind != FACT_DERIVED_RULES)
+		return true;
 	if (info->nr_key ? d->nr_sums == MAX_SUMS : d->nr_listed == MAX_LISTED) {
 		d->p->nr_facts_left_out++;
 		return true;

@@ -25,6 +25,9 @@ struct recfile; /* a recording being written */
 /* What is known when sampling starts. NULL strings are left out. */
 struct recfile_meta {
 	const char *hostname, *kernel, *command, *source, *event, *version;
+	const char *boot; /* of the host, as the kernel calls it; in segments of a folder */
+	/* Frames of files with a build-id have their names in a folder beside the recording. */
+	bool names_beside;
 	uint32_t freq_hz, nr_cpus;
 	uint64_t start_realtime_ns; /* Unix time */
 	uint64_t start_ns;	    /* CLOCK_MONOTONIC at the same moment */
@@ -36,6 +39,11 @@ struct recfile_meta {
  * -EOPNOTSUPP where it is anything else but a regular file, or the kernel's error.
  */
 int recfile_create(const char *path, const struct recfile_meta *meta, struct recfile **ret_file);
+/*
+ * The same in an empty file that the caller has opened for writing. The descriptor is the
+ * recording's from now on, and is closed where this fails.
+ */
+int recfile_create_in(int fd, const struct recfile_meta *meta, struct recfile **ret_file);
 /* Says why recfile_create() failed. */
 const char *recfile_create_reason(int err);
 
@@ -111,5 +119,42 @@ void recfile_follow_free(struct recfile_follow *follow); /* NULL is fine */
  * was finished and all of it is there, or -errno as recfile_read().
  */
 int recfile_follow_next(struct recfile_follow *follow, struct profile **ret_profile);
+
+/* How a recording is added to a profile that holds others already. */
+struct recfile_part {
+	/* Keep samples whose time of day, Unix time in ns, is in [from, to). */
+	uint64_t from_realtime_ns, to_realtime_ns;
+	/*
+	 * Recordings with the same number ran on one host in one boot: kernel addresses mean the
+	 * same there. At most 2^23.
+	 */
+	uint32_t boot;
+	/* Runtime code of a process may be replaced: a number that no other recording has. */
+	uint32_t number;
+	/*
+	 * Times become those on the clock of the first recording, whose time of day was
+	 * `zero_realtime_ns` when CLOCK_MONOTONIC was 0.
+	 */
+	uint64_t zero_realtime_ns;
+};
+
+/* What is said of one recording, without its samples. Strings are the caller's. */
+struct recfile_head {
+	uint64_t start_realtime_ns, start_ns;
+	char *hostname, *boot;
+};
+
+/*
+ * Reads the header and the first chunk. 0 or -errno as recfile_read(); strings that are not known
+ * are "". The file is read from its beginning.
+ */
+int recfile_read_head(FILE *f, struct recfile_head *ret_head);
+/*
+ * Adds the recording to `p`: its samples, what they refer to, and its counters. Facts of processes,
+ * events and limits come with it; sums over the time of a recording (locks, threads, system calls)
+ * do not. p->meta gets what is not set, and unfinished is set where this recording is. *ret_note as
+ * in recfile_read().
+ */
+int recfile_add(FILE *f, struct profile *p, const struct recfile_part *part, char **ret_note);
 
 #endif

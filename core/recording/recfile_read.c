@@ -210,20 +210,21 @@ static char *describe(const struct reader *r)
 	return xstrdup("the recorder was killed, or is still running");
 }
 
-static void finish_profile(struct reader *r, struct profile *p)
+/* Counts what has been read since there were `first_sample` samples, and what is missing. */
+static void finish_profile(struct reader *r, struct profile *p, size_t first_sample)
 {
 	const struct decoder *d = &r->decoder;
-	uint64_t lost;
+	uint64_t lost, nr = p->nr_samples - first_sample + d->nr_cut;
 
 	p->meta.unfinished = !r->last || r->nr_damaged;
-	for (size_t i = 0; i < p->nr_samples; i++)
+	for (size_t i = first_sample; i < p->nr_samples; i++)
 		p->stats.nr_samples += !column_table[p->samples[i].column].exact;
-	lost = d->nr_claimed > p->nr_samples ? d->nr_claimed - p->nr_samples : 0;
+	lost = d->nr_claimed > nr ? d->nr_claimed - nr : 0;
 	if (lost < r->unwritten)
 		lost = r->unwritten;
 	if (__builtin_add_overflow(p->stats.nr_lost, lost, &p->stats.nr_lost))
 		p->stats.nr_lost = UINT64_MAX;
-	if (!p->nr_samples)
+	if (p->nr_samples == first_sample)
 		return;
 	if (!p->meta.end_ns)
 		p->meta.end_ns = d->max_time_ns;
@@ -231,32 +232,157 @@ static void finish_profile(struct reader *r, struct profile *p)
 		p->meta.start_ns = d->min_time_ns;
 }
 
+static int reader_init(struct reader *r, FILE *f, struct profile *p)
+{
+	*r = (struct reader){ .f = f, .zstd = ZSTD_createDCtx() };
+	decoder_init(&r->decoder, p);
+	return r->zstd ? 0 : -ENOMEM;
+}
+
+static void reader_fini(struct reader *r)
+{
+	decoder_fini(&r->decoder);
+	ZSTD_freeDCtx(r->zstd);
+	free(r->content);
+	free(r->data);
+}
+
 int recfile_read(FILE *f, struct profile **ret_profile, char **ret_note)
 {
 	struct profile *p = profile_new();
-	struct reader r = { .f = f, .zstd = ZSTD_createDCtx() };
-	int err = -ENOMEM;
+	struct reader r;
+	int err = reader_init(&r, f, p);
 
-	decoder_init(&r.decoder, p);
-	if (!r.zstd)
-		goto out;
-	err = read_file_header(&r, p);
-	if (err)
-		goto out;
-	read_chunks(&r);
-	err = r.error;
-	if (err)
-		goto out;
-	finish_profile(&r, p);
-	*ret_note = describe(&r);
-	*ret_profile = p;
-	p = NULL;
-out:
+	if (!err)
+		err = read_file_header(&r, p);
+	if (!err) {
+		read_chunks(&r);
+		err = r.error;
+	}
+	if (!err) {
+		finish_profile(&r, p, 0);
+		*ret_note = describe(&r);
+		*ret_profile = p;
+		p = NULL;
+	}
 	profile_free(p);
-	decoder_fini(&r.decoder);
-	ZSTD_freeDCtx(r.zstd);
-	free(r.content);
-	free(r.data);
+	reader_fini(&r);
+	return err;
+}
+
+/* ---- recordings of a folder */
+
+int recfile_read_head(FILE *f, struct recfile_head *ret_head)
+{
+	struct profile *p = profile_new();
+	struct record_chunk chunk;
+	struct reader r;
+	int err = reader_init(&r, f, p);
+
+	if (!err)
+		err = read_file_header(&r, p);
+	if (!err && see(&r, sizeof(chunk))) {
+		memcpy(&chunk, r.data + r.start, sizeof(chunk));
+		if (chunk_header_is_good(&chunk) && see(&r, sizeof(chunk) + chunk.stored_size))
+			take_chunk(&r, &chunk);
+	}
+	err = err ? err : r.error;
+	if (!err)
+		*ret_head = (struct recfile_head){
+			.start_realtime_ns = p->meta.start_realtime_ns,
+			.start_ns = p->meta.start_ns,
+			.hostname = xstrdup(profile_str(p, p->meta.hostname)),
+			.boot = xstrdup(profile_str(p, p->meta.boot)),
+		};
+	profile_free(p);
+	reader_fini(&r);
+	return err;
+}
+
+static void add_counts(uint64_t *to, const uint64_t *from, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++)
+		if (__builtin_add_overflow(to[i], from[i], &to[i]))
+			to[i] = UINT64_MAX;
+}
+
+/* What differs is listed. */
+static uint32_t join_text(struct profile *p, uint32_t both, uint32_t more)
+{
+	enum { MAX_SIZE = 1024 };
+	const char *old = p->strings[both], *added = p->strings[more];
+	char *text;
+	uint32_t id;
+
+	if (both == more || !*added || (*old && strstr(old, added)) || strlen(old) > MAX_SIZE)
+		return both;
+	if (!*old)
+		return more;
+	text = xasprintf("%s, %s", old, added);
+	id = profile_cstring(p, text);
+	free(text);
+	return id;
+}
+
+/* p->meta is that of one more recording, `before` that of all before it. */
+static void join_meta(struct reader *r, struct profile *p, const struct profile_meta *before)
+{
+	struct profile_meta m = p->meta;
+	bool first = !before->start_ns && !before->freq_hz;
+
+	m.start_ns = decoder_time(&r->decoder, m.start_ns);
+	m.end_ns = m.end_ns ? decoder_time(&r->decoder, m.end_ns) : 0;
+	if (!first) {
+		if (m.start_ns > before->start_ns)
+			m.start_ns = before->start_ns;
+		if (m.end_ns < before->end_ns)
+			m.end_ns = before->end_ns;
+		m.start_realtime_ns = before->start_realtime_ns - (before->start_ns - m.start_ns);
+		m.hostname = join_text(p, before->hostname, m.hostname);
+		m.kernel = join_text(p, before->kernel, m.kernel);
+		m.command = join_text(p, before->command, m.command);
+		m.source = join_text(p, before->source, m.source);
+		m.event = join_text(p, before->event, m.event);
+		m.version = join_text(p, before->version, m.version);
+		m.freq_hz = m.freq_hz == before->freq_hz ? m.freq_hz : 0;
+		if (m.nr_cpus < before->nr_cpus)
+			m.nr_cpus = before->nr_cpus;
+		m.unfinished |= before->unfinished;
+		m.names_beside |= before->names_beside;
+	}
+	p->meta = m;
+}
+
+int recfile_add(FILE *f, struct profile *p, const struct recfile_part *part, char **ret_note)
+{
+	const struct profile_meta meta = p->meta;
+	const struct profile_stats stats = p->stats;
+	size_t first_sample = p->nr_samples;
+	struct reader r;
+	int err = reader_init(&r, f, p);
+
+	p->meta = (struct profile_meta){ 0 };
+	p->stats = (struct profile_stats){ 0 };
+	if (!err)
+		err = read_file_header(&r, p);
+	if (!err) {
+		r.decoder.is_part = true;
+		r.decoder.part = *part;
+		r.decoder.zero_realtime_ns = p->meta.start_realtime_ns - p->meta.start_ns;
+		read_chunks(&r);
+		err = r.error;
+	}
+	if (err) {
+		p->meta = meta;
+		p->stats = stats;
+	} else {
+		finish_profile(&r, p, first_sample);
+		join_meta(&r, p, &meta);
+		add_counts((uint64_t *)&p->stats, (const uint64_t *)&stats,
+			   sizeof(stats) / sizeof(uint64_t));
+		*ret_note = describe(&r);
+	}
+	reader_fini(&r);
 	return err;
 }
 

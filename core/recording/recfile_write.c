@@ -223,6 +223,7 @@ static void write_meta(struct recfile *w, const struct recfile_meta *meta)
 		{ "command", meta->command },	{ "source", meta->source },
 		{ "event", meta->event },	{ "version", meta->version },
 		{ "freq_hz", freq_hz },		{ "nr_cpus", nr_cpus },
+		{ "boot", meta->boot },		{ "names", meta->names_beside ? "beside" : NULL },
 	};
 
 	encoder_meta(&w->encoder, pairs, sizeof(pairs) / sizeof(*pairs));
@@ -240,17 +241,11 @@ const char *recfile_create_reason(int err)
 	}
 }
 
-int recfile_create(const char *path, const struct recfile_meta *meta, struct recfile **ret_file)
+int recfile_create_in(int fd, const struct recfile_meta *meta, struct recfile **ret_file)
 {
-	int fd, err = make_way(path);
-	struct recfile *w;
+	struct recfile *w = xcalloc(1, sizeof(*w));
+	int err;
 
-	if (err)
-		return err;
-	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (fd < 0)
-		return -errno;
-	w = xcalloc(1, sizeof(*w));
 	w->fd = fd;
 	w->sink = (struct sink){
 		.string = sink_string,
@@ -274,11 +269,25 @@ int recfile_create(const char *path, const struct recfile_meta *meta, struct rec
 	}
 	if (err) {
 		recfile_free(w);
-		unlink(path);
 		return err;
 	}
 	*ret_file = w;
 	return 0;
+}
+
+int recfile_create(const char *path, const struct recfile_meta *meta, struct recfile **ret_file)
+{
+	int fd, err = make_way(path);
+
+	if (err)
+		return err;
+	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return -errno;
+	err = recfile_create_in(fd, meta, ret_file);
+	if (err)
+		unlink(path);
+	return err;
 }
 
 void recfile_set_stats(struct recfile *w, const struct profile_stats *stats)

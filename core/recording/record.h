@@ -175,7 +175,8 @@ enum record_stat {
 
 /*
  * META keys: hostname, kernel, command, source, event, version (text); freq_hz, nr_cpus, end_ns
- * (decimal; end_ns, on CLOCK_MONOTONIC, comes with the last chunk).
+ * (decimal; end_ns, on CLOCK_MONOTONIC, comes with the last chunk). In segments of a folder also
+ * boot (the kernel's boot_id) and names ("beside": see core/segments/names_folder.h).
  */
 
 #endif

@@ -78,6 +78,17 @@ int remote_read_start(void)
 	return 0;
 }
 
+void remote_read_leave(void)
+{
+	if (!readers.slots)
+		return;
+	pthread_mutex_init(&readers.lock, NULL); /* another thread of the parent may have had it */
+	close(readers.commands);
+	close(readers.files);
+	munmap(readers.slots, REMOTE_READERS * sizeof(struct remote_slot));
+	readers.slots = NULL;
+}
+
 void remote_read_end(void)
 {
 	if (!readers.slots)

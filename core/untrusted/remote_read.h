@@ -19,6 +19,11 @@
  * calling thread makes the reads itself.
  */
 int remote_read_start(void);
+/*
+ * In a forked child that goes on beside its parent: the readers are the parent's. The child makes
+ * its reads itself, so its parent must end it where one does not return.
+ */
+void remote_read_leave(void);
 /* Ends them, and reports how many more processes were given up than messages said. */
 void remote_read_end(void);
 

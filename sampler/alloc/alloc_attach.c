@@ -30,6 +30,7 @@
 #define QUIET_TRIES 200
 #define PAUSE_NS 500000
 #define MAP_TRIES 4
+#define DETACH_TRIES 6
 #define FIRST_PAUSE_NS (20 * 1000 * 1000) /* as attach.c */
 #define ALIVE_NS (2000ull * 1000 * 1000)
 #define PAGE 4096ull
@@ -397,12 +398,22 @@ static int end(struct inject *i, void *context)
 	return unmap_memory(i, t, w->reason);
 }
 
+static bool may_try_again(int err)
+{
+	return err && err != -ESRCH && err != -ESTALE && err != -EPERM && err != -EAGAIN;
+}
+
 int alloc_target_detach(struct alloc_target *t, struct inject_reason *reason)
 {
 	struct work w = { t, reason };
-	int err;
+	int err = -EBUSY;
 
 	__atomic_store_n(&t->shared->interval, 0, __ATOMIC_RELAXED);
-	err = inject_run(t->pid, 0, end, &w, reason);
+	/* On a busy machine its thread may not stop, or not answer, in time. */
+	for (int tries = 0; tries < DETACH_TRIES && may_try_again(err); tries++) {
+		if (tries)
+			pause_for(FIRST_PAUSE_NS << (tries - 1));
+		err = inject_run(t->pid, 0, end, &w, reason);
+	}
 	return err == -ESRCH ? 0 : err;
 }

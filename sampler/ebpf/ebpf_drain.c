@@ -98,6 +98,17 @@ void ebpf_drain_begin(struct ebpf_drain *d, struct sink *sink, uint64_t unwind_u
 	d->tables_until_ns = monotonic_ns() + TABLES_NS;
 }
 
+/* The kernel sends a stack once: it has to send all of them again. */
+void ebpf_drain_turn(struct ebpf_drain *d, bool forget)
+{
+	ebpf_waits_turn(d->waits, forget);
+	if (!forget)
+		return;
+	kernel_side_forget_stacks(d->kernel);
+	stack_ids_clear(d->stacks);
+	sample_sink_forget(&d->out);
+}
+
 void ebpf_drain_finish(struct ebpf_drain *d)
 {
 	ebpf_waits_tell(d->waits, &d->out, true);

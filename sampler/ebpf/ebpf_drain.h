@@ -6,6 +6,7 @@
 #ifndef SPROF_EBPF_DRAIN_H
 #define SPROF_EBPF_DRAIN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -28,6 +29,8 @@ void ebpf_drain_free(struct ebpf_drain *d); /* NULL is fine */
  */
 void ebpf_drain_begin(struct ebpf_drain *d, struct sink *sink, uint64_t unwind_until_ns);
 void ebpf_drain_end(struct ebpf_drain *d);
+/* As source_ops.turn. */
+void ebpf_drain_turn(struct ebpf_drain *d, bool forget);
 /* Before the end of the last round: tells the sink what it has not been told yet. */
 void ebpf_drain_finish(struct ebpf_drain *drain);
 

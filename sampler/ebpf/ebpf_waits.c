@@ -258,6 +258,18 @@ void ebpf_waits_tell(struct ebpf_waits *w, struct sample_sink *out, bool at_end)
 	lock_waits_tell(w->locks, out);
 }
 
+void ebpf_waits_turn(struct ebpf_waits *w, bool forget)
+{
+	lock_waits_free(w->locks);
+	w->locks = lock_waits_new();
+	user_shares_fini(&w->rows);
+	user_shares_init(&w->rows, MAX_THREAD_ROWS);
+	w->others = (struct fact_thread_time){ .thread = PROFILE_NONE };
+	wait_stacks_turn(w->stacks, forget);
+	if (forget)
+		stack_ids_clear(w->ready);
+}
+
 void ebpf_waits_thread(struct ebpf_waits *w, struct sample_sink *out, uint32_t user,
 		       const struct thread_event *e)
 {

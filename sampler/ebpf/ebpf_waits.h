@@ -47,6 +47,9 @@ void ebpf_waits_lock(struct ebpf_waits *w, struct sample_sink *out, uint32_t use
 /* Tells the sink what has been added up; `at_end`: in any case. */
 void ebpf_waits_tell(struct ebpf_waits *w, struct sample_sink *out, bool at_end);
 
+/* A segment begins: sums begin anew, and with `forget`, the sink's ids are void. */
+void ebpf_waits_turn(struct ebpf_waits *w, bool forget);
+
 /* A thread of a process of `user` has ended, or the recording has. */
 void ebpf_waits_thread(struct ebpf_waits *w, struct sample_sink *out, uint32_t user,
 		       const struct thread_event *e);

@@ -15,6 +15,7 @@
 #include <bpf/libbpf.h>
 
 #include "core/base/alloc.h"
+#include "core/base/log.h"
 #include "core/base/cpus.h"
 #include "core/profile/source.h"
 #include "core/rights/privileges.h"
@@ -278,6 +279,17 @@ void kernel_side_forget_code_objects(struct kernel_side *k)
 uint64_t kernel_side_counter(const struct kernel_side *k, uint32_t which)
 {
 	return percpu_map_sum(bpf_map__fd(k->skel->maps.counters), which);
+}
+
+void kernel_side_report_unreadable(const struct kernel_side *k)
+{
+	uint64_t nr = kernel_side_counter(k, COUNTER_UNREADABLE);
+
+	if (nr)
+		log_warning(
+			"%llu programs were not sampled because they run with more rights than you "
+			"have (--all-users samples them, too)",
+			(unsigned long long)nr);
 }
 
 int kernel_side_symbol(const struct kernel_side *k, uint64_t address, char *name, size_t size)

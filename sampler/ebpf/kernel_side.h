@@ -86,6 +86,8 @@ void kernel_side_forget_code_objects(struct kernel_side *k);
 
 /* `which` is an enum counter. */
 uint64_t kernel_side_counter(const struct kernel_side *k, uint32_t which);
+/* Warns of programs that were left out because the caller may not look at them. */
+void kernel_side_report_unreadable(const struct kernel_side *k);
 /* The name of a kernel address, as source_ops.kernel_symbol. */
 int kernel_side_symbol(const struct kernel_side *k, uint64_t address, char *name, size_t size);
 

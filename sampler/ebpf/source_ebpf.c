@@ -382,17 +382,6 @@ static int source_drain(struct source *s, struct sink *sink, int timeout_ms)
 	return targets_live(s->targets) && members_live(s->members);
 }
 
-static void report_unreadable(const struct source *s)
-{
-	uint64_t nr = kernel_side_counter(&s->kernel, COUNTER_UNREADABLE);
-
-	if (nr)
-		log_warning(
-			"%llu programs were not sampled because they run with more rights than you "
-			"have (--all-users samples them, too)",
-			(unsigned long long)nr);
-}
-
 static void source_stop(struct source *s, struct sink *sink)
 {
 	cpu_events_disable(s->events);
@@ -404,7 +393,7 @@ static void source_stop(struct source *s, struct sink *sink)
 		syscalls_side_stop(s->kernel.syscalls);
 		syscalls_side_tell(s->kernel.syscalls, sink);
 	}
-	report_unreadable(s);
+	kernel_side_report_unreadable(&s->kernel);
 	read_throttles(s);
 	ebpf_drain_begin(s->drain, sink, monotonic_ns() + LAST_UNWIND_NS);
 	drain_rings(s, UINT64_MAX);
@@ -416,6 +405,12 @@ static void source_stop(struct source *s, struct sink *sink)
 	ebpf_drain_finish(s->drain);
 	ebpf_drain_end(s->drain);
 	tell_limits(s, sink);
+}
+
+static void source_turn(struct source *s, bool forget)
+{
+	file_table_turn(s->files.table, forget);
+	ebpf_drain_turn(s->drain, forget);
 }
 
 static void source_stats(const struct source *s, struct profile_stats *ret_stats)
@@ -489,6 +484,7 @@ const struct source_ops source_ebpf = {
 	.start = source_start,
 	.drain = source_drain,
 	.stop = source_stop,
+	.turn = source_turn,
 	.stats = source_stats,
 	.event = source_event,
 	.open_module = source_open_module,

@@ -389,6 +389,13 @@ static void source_stop(struct source *s, struct sink *sink)
 	s->out.sink = NULL;
 }
 
+static void source_turn(struct source *s, bool forget)
+{
+	file_table_turn(s->files, forget);
+	if (forget)
+		sample_sink_forget(&s->out);
+}
+
 static void source_stats(const struct source *s, struct profile_stats *ret_stats)
 {
 	*ret_stats = s->stats;
@@ -448,6 +455,7 @@ const struct source_ops source_perf = {
 	.start = source_start,
 	.drain = source_drain,
 	.stop = source_stop,
+	.turn = source_turn,
 	.stats = source_stats,
 	.event = source_event,
 	.open_module = source_open_module,

@@ -120,6 +120,11 @@ void process_facts_free(struct process_facts *f)
 	free(f);
 }
 
+void process_facts_forget(struct process_facts *f)
+{
+	forget_all(f);
+}
+
 /* ---- reading */
 
 /* The path of a line; NULL: it is none of that kind. */

@@ -13,6 +13,8 @@ struct sink;
 
 struct process_facts *process_facts_new(void);
 void process_facts_free(struct process_facts *facts); /* NULL is fine */
+/* The sink knows no process any more: all are read and told again. */
+void process_facts_forget(struct process_facts *facts);
 
 /*
  * A thread of this process, under a name that it did not have before, has a sample for the sink. Of

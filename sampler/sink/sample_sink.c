@@ -56,6 +56,16 @@ void sample_sink_fini(struct sample_sink *out)
 	process_facts_free(out->processes);
 }
 
+void sample_sink_forget(struct sample_sink *out)
+{
+	forget_threads(out);
+	out->kernel_module = out->marker_module = out->wait_module = PROFILE_NONE;
+	if (out->processes)
+		process_facts_forget(out->processes);
+	if (out->python_codes)
+		python_codes_forget_ids(out->python_codes);
+}
+
 void sample_sink_keep_processes(struct sample_sink *out)
 {
 	out->processes = process_facts_new();

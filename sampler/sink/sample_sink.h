@@ -58,6 +58,8 @@ void sample_sink_fini(struct sample_sink *out);
 void sample_sink_keep_processes(struct sample_sink *out);
 /* A process was forked. */
 void sample_sink_forked(struct sample_sink *out, pid_t parent, pid_t child);
+/* The sink's ids are void: those that are kept here are forgotten. */
+void sample_sink_forget(struct sample_sink *out);
 /* Before the sink is told no more: brings it up to date. */
 void sample_sink_end(struct sample_sink *out);
 

@@ -70,6 +70,14 @@ static void double_size(struct stack_ids *k)
 	k->nr_slots = nr_slots;
 }
 
+void stack_ids_clear(struct stack_ids *k)
+{
+	free(k->slots);
+	k->nr_slots = MIN_SLOTS;
+	k->slots = xcalloc(k->nr_slots, sizeof(*k->slots));
+	k->nr = 0;
+}
+
 bool stack_ids_add(struct stack_ids *k, uint64_t key, struct known_stack stack)
 {
 	bool kept = true;

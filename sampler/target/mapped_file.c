@@ -228,6 +228,13 @@ int file_table_open_root(const struct file_table *t, uint32_t sink_id, size_t *r
 	return mapped_root_open(&kept->root, kept->path);
 }
 
+void file_table_turn(struct file_table *t, bool forget)
+{
+	kept_files_fini(&t->kept);
+	for (size_t i = 0; forget && i < t->nr; i++)
+		t->entries[i]->file.sink_id = PROFILE_NONE;
+}
+
 /* Finds or makes the entry of a key. Of a new one, only the key and the user are filled. */
 static struct mapped_file *get(struct file_table *t, uint64_t dev, uint64_t ino, uint32_t user,
 			       bool *ret_new)

@@ -77,6 +77,8 @@ struct file_table *file_table_new(void);
 /* From now on files are read in the sandbox, which must outlive the table; NULL: here. */
 void file_table_confine(struct file_table *table, const struct sandbox *sandbox);
 void file_table_free(struct file_table *table); /* closes the files */
+/* Closes what is open for its names alone. With `forget`, the sink's ids of all files are void. */
+void file_table_turn(struct file_table *table, bool forget);
 struct mapped_file *file_table_get(const struct file_table *table, uint32_t index);
 size_t file_table_size(const struct file_table *table);
 /* A new descriptor of the file behind the sink's module id, as source_ops.open_module. */

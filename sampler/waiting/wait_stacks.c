@@ -60,6 +60,15 @@ void wait_stacks_free(struct wait_stacks *s)
 	free(s);
 }
 
+void wait_stacks_turn(struct wait_stacks *s, bool forget)
+{
+	s->nr_joined = 0;
+	if (!forget)
+		return;
+	forget_all(s);
+	stack_ids_clear(s->joined);
+}
+
 bool wait_stacks_add(struct wait_stacks *s, uint64_t key, const struct wait_stack *stack)
 {
 	bool had_room = s->nr_frames + stack->nr <= MAX_FRAMES;

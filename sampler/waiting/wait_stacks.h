@@ -32,6 +32,8 @@ struct wait_top {
 
 struct wait_stacks *wait_stacks_new(void);
 void wait_stacks_free(struct wait_stacks *stacks);
+/* A segment begins: with `forget`, the sink's ids are void. */
+void wait_stacks_turn(struct wait_stacks *stacks, bool forget);
 /* Copies the frames. false: the table was full and was emptied before this stack was added. */
 bool wait_stacks_add(struct wait_stacks *stacks, uint64_t key, const struct wait_stack *stack);
 /* NULL: not there. Valid until the next stack is added. */

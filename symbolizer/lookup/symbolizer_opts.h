@@ -31,6 +31,8 @@ struct symbolizer_opts {
 	 * read.
 	 */
 	int (*kernel_symbol)(void *context, uint64_t address, char *name, size_t size);
+	/* Leaves the frames of a module unnamed: it is named elsewhere. NULL: of no module. */
+	bool (*skip_module)(void *context, uint32_t module);
 	void *context;
 	bool no_inlines; /* function names only: DWARF is not read */
 	/*

@@ -78,6 +78,12 @@ void python_codes_free(struct python_codes *codes)
 	free(codes);
 }
 
+void python_codes_forget_ids(struct python_codes *codes)
+{
+	for (struct python_code *code = codes->by_id; code; code = code->hh.next)
+		code->module = PROFILE_NONE;
+}
+
 bool python_codes_add(struct python_codes *codes, uint64_t group, const struct code_record *e,
 		      size_t size)
 {

@@ -18,6 +18,8 @@ struct sink;
 /* What records say is read by the reader, which must outlive the result; NULL: in this process. */
 struct python_codes *python_codes_new(struct code_reader *reader);
 void python_codes_free(struct python_codes *codes);
+/* The sink's ids of code objects are void. */
+void python_codes_forget_ids(struct python_codes *codes);
 
 /*
  * Adds a record of the process `group`, any number that differs between processes; `size` includes

@@ -1,0 +1,388 @@
+/*
+ * A segment's counters are what the source counted since the turn before. Samples that no segment
+ * took, because none could be written, are lost samples of the next segment that can be.
+ */
+#include "cli/continuous/continuous.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/continuous/name_segment.h"
+#include "cli/continuous/turn_signals.h"
+#include "core/base/alloc.h"
+#include "core/base/clock.h"
+#include "core/base/log.h"
+#include "core/profile/source.h"
+#include "core/recording/recfile.h"
+#include "core/rights/privileges.h"
+#include "core/segments/folder.h"
+#include "core/segments/segment_sink.h"
+
+#define NS_PER_S UINT64_C(1000000000)
+#define FLUSH_NS NS_PER_S
+#define RETRY_NS NS_PER_S
+#define LAST_NAMES_NS (30 * NS_PER_S)
+#define KEEP_NS (300 * (int64_t)NS_PER_S) /* what a signal keeps */
+
+struct continuous {
+	struct continuous_config config;
+	struct recfile_meta meta;
+	char boot[40];
+	struct folder *folder;
+	struct segment_sink *sink;
+	struct naming naming;
+	struct recfile *file; /* NULL: none could be written */
+	char name[SEGMENT_NAME_SIZE];
+	uint64_t next_ns; /* of a turn, or of the next try */
+	uint64_t flushed_ns;
+	struct profile_stats before; /* of the source, as of the last turn */
+	uint64_t nr_unwritten;	     /* lost samples that no segment has counted */
+	uint64_t nr_all_unwritten, written_bytes, nr_segments;
+};
+
+static int64_t clock_ns(clockid_t clock)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return t.tv_sec * (int64_t)NS_PER_S + t.tv_nsec;
+}
+
+/* ---- counters */
+
+static void add_lost(struct continuous *c, uint64_t nr)
+{
+	c->nr_unwritten += nr;
+	c->nr_all_unwritten += nr;
+}
+
+/* What was counted since the last turn. */
+static void stats_of_segment(const struct continuous *c, const struct profile_stats *all,
+			     struct profile_stats *ret)
+{
+	*ret = *all;
+	ret->nr_samples -= c->before.nr_samples;
+	ret->nr_lost += c->nr_unwritten - c->before.nr_lost;
+	ret->nr_snapshots -= c->before.nr_snapshots;
+	ret->nr_throttled -= c->before.nr_throttled;
+	ret->nr_limits -= c->before.nr_limits;
+	for (int i = 0; i < NR_MARKERS; i++)
+		ret->nr_incomplete[i] -= c->before.nr_incomplete[i];
+}
+
+static void read_stats(const struct continuous *c, struct profile_stats *all)
+{
+	enum rights before = privileges_use(RIGHTS_BORROWED);
+
+	c->config.ops->stats(c->config.source, all);
+	privileges_use(before);
+}
+
+/* ---- segments */
+
+static void say_failure(const struct continuous *c, int err)
+{
+	log_error(-err, "write '%s/%s'", c->config.opts->path, c->name);
+	log_info("samples are dropped and counted until there is room");
+}
+
+static int create_segment(struct continuous *c)
+{
+	int fd;
+
+	c->meta.start_realtime_ns = (uint64_t)clock_ns(CLOCK_REALTIME);
+	c->meta.start_ns = monotonic_ns();
+	fd = folder_create_segment(c->folder, c->meta.start_realtime_ns, c->name);
+	return fd < 0 ? fd : recfile_create_in(fd, &c->meta, &c->file);
+}
+
+/* Begins a segment. On failure there is none, and what comes is dropped. */
+static int begin_segment(struct continuous *c, uint64_t now_ns)
+{
+	int err = create_segment(c);
+
+	if (err && folder_fd(c->folder) >= 0 && c->name[0])
+		unlinkat(folder_fd(c->folder), c->name, 0); /* without a header it is nothing */
+	if (err) {
+		segment_sink_turn(c->sink, NULL);
+		c->next_ns = now_ns + RETRY_NS;
+		return err;
+	}
+	segment_sink_turn(c->sink, recfile_sink(c->file));
+	c->next_ns = now_ns + c->config.opts->segment_ns;
+	c->flushed_ns = now_ns;
+	return 0;
+}
+
+static void leave_segment(struct continuous *c)
+{
+	c->written_bytes += recfile_size_bytes(c->file);
+	c->nr_segments++;
+	folder_end_segment(c->folder, c->name, recfile_size_bytes(c->file),
+			   clock_ns(CLOCK_BOOTTIME));
+	recfile_free(c->file);
+	c->file = NULL;
+}
+
+/* The segment is whole: it is named and finished, by a child or, at the end, here. */
+static void end_segment(struct continuous *c, const struct profile_stats *all, uint64_t end_ns,
+			bool here)
+{
+	const struct naming_parts parts = {
+		.ops = c->config.ops,
+		.source = c->config.source,
+		.sandbox = c->config.sandbox,
+		.debuginfod = c->config.debuginfod,
+		.sink = c->sink,
+		.folder = c->folder,
+	};
+	struct profile_stats stats;
+
+	stats_of_segment(c, all, &stats);
+	if (here)
+		name_segment(&parts, c->file, &stats, end_ns);
+	else if (!naming_start(&c->naming, &parts, c->file, &stats, end_ns))
+		recfile_finish(c->file, &stats, end_ns); /* named when it is read */
+	c->nr_unwritten = 0;
+	leave_segment(c);
+}
+
+/* The segment could not be written: it ends where it is, and its losses stand in its header. */
+static void abandon_segment(struct continuous *c, const struct profile_stats *all, int err)
+{
+	bool is_there = folder_is_there(c->folder);
+	struct profile_stats stats;
+
+	stats_of_segment(c, all, &stats);
+	if (is_there) {
+		say_failure(c, err);
+		c->nr_all_unwritten += recfile_nr_lost(c->file);
+		recfile_finish(c->file, &stats, monotonic_ns());
+	} else {
+		log_warning("'%s' was deleted, with %" PRIu64 " samples: it is made anew",
+			    c->config.opts->path, stats.nr_samples);
+		add_lost(c, stats.nr_samples);
+	}
+	leave_segment(c);
+	if (is_there)
+		c->nr_unwritten = 0;
+}
+
+static void prune(struct continuous *c, bool is_full)
+{
+	folder_prune(c->folder, clock_ns(CLOCK_BOOTTIME), c->file ? recfile_size_bytes(c->file) : 0,
+		     is_full);
+}
+
+/* Tries again to write after a failure. */
+static void resume(struct continuous *c, const struct profile_stats *all, uint64_t now_ns)
+{
+	int err;
+
+	add_lost(c, segment_sink_take_dropped(c->sink));
+	prune(c, folder_is_there(c->folder));
+	err = begin_segment(c, now_ns);
+	if (err)
+		return;
+	c->before = *all;
+	log_info("'%s' is written to again; %" PRIu64 " samples were lost", c->config.opts->path,
+		 c->nr_unwritten);
+}
+
+/* The source may let go what the segment before needed. */
+static void tell_source(struct continuous *c)
+{
+	bool forget = segment_sink_is_large(c->sink);
+	enum rights before = privileges_use(RIGHTS_BORROWED);
+
+	c->config.ops->turn(c->config.source, forget);
+	privileges_use(before);
+	if (forget)
+		segment_sink_forget(c->sink);
+	malloc_trim(0);
+}
+
+static void turn(struct continuous *c, const struct profile_stats *all, uint64_t now_ns)
+{
+	int err;
+
+	end_segment(c, all, now_ns, false);
+	c->before = *all;
+	err = begin_segment(c, now_ns);
+	if (err)
+		say_failure(c, err);
+	tell_source(c);
+	folder_tidy_names(c->folder, clock_ns(CLOCK_BOOTTIME));
+	prune(c, false);
+}
+
+/* Each second, what is pending is written. 0 or -errno. */
+static int flush(struct continuous *c, const struct profile_stats *all, uint64_t now_ns)
+{
+	struct profile_stats stats;
+
+	stats_of_segment(c, all, &stats);
+	recfile_set_stats(c->file, &stats);
+	c->flushed_ns = now_ns;
+	if (!folder_is_there(c->folder))
+		return -ENOENT;
+	return recfile_flush(c->file);
+}
+
+static void keep(struct continuous *c)
+{
+	int nr = folder_keep(c->folder, clock_ns(CLOCK_BOOTTIME) - KEEP_NS);
+
+	if (nr < 0)
+		log_error(-nr, "keep segments of '%s'", c->config.opts->path);
+	else
+		log_info("%d segments are kept in '%s/%s'", nr, c->config.opts->path, KEPT_FOLDER);
+}
+
+static void round_of_caller(struct continuous *c, uint64_t now_ns)
+{
+	bool asked_to_keep = turn_signals_take_keep();
+	bool due = turn_signals_take_turn() || asked_to_keep || now_ns >= c->next_ns;
+	struct profile_stats all;
+	int err;
+
+	naming_poll(&c->naming, now_ns);
+	if (!due && (!c->file || now_ns - c->flushed_ns < FLUSH_NS))
+		return;
+	read_stats(c, &all);
+	if (!c->file) {
+		resume(c, &all, now_ns);
+		return;
+	}
+	err = flush(c, &all, now_ns);
+	if (err) {
+		abandon_segment(c, &all, err);
+		c->before = all;
+		segment_sink_turn(c->sink, NULL);
+		c->next_ns = now_ns;
+	} else if (due) {
+		turn(c, &all, now_ns);
+	}
+	if (asked_to_keep)
+		keep(c);
+}
+
+/* The folder is the caller's. */
+void continuous_round(struct continuous *c, uint64_t now_ns)
+{
+	enum rights before = privileges_use(RIGHTS_OF_CALLER);
+
+	round_of_caller(c, now_ns);
+	privileges_use(before);
+}
+
+/* ---- its life */
+
+static void read_boot(struct continuous *c)
+{
+	FILE *f = fopen("/proc/sys/kernel/random/boot_id", "re");
+
+	if (f && fgets(c->boot, sizeof(c->boot), f))
+		c->boot[strcspn(c->boot, "\n")] = '\0';
+	if (f)
+		fclose(f);
+}
+
+static int open_folder(struct continuous *c)
+{
+	const struct continuous_opts *o = c->config.opts;
+	const struct folder_opts opts = {
+		.path = o->path,
+		.keep_ns = o->keep_ns,
+		.max_bytes = o->max_bytes,
+	};
+	pid_t owner;
+	int err = folder_open(&opts, &c->folder, &owner);
+
+	if (err == -EWOULDBLOCK) {
+		log_error(0, "record into '%s': another recorder does%s%.0d", o->path,
+			  owner ? ", process " : "", (int)owner);
+		if (owner)
+			log_hint("kill %d ends it; or choose another folder", (int)owner);
+	} else if (err) {
+		log_error(-err, "record into '%s'", o->path);
+	}
+	return err;
+}
+
+int continuous_new(const struct continuous_config *config, struct continuous **ret)
+{
+	struct continuous *c = xcalloc(1, sizeof(*c));
+	int err;
+
+	c->config = *config;
+	c->meta = *config->meta;
+	read_boot(c);
+	c->meta.boot = c->boot[0] ? c->boot : NULL;
+	c->meta.names_beside = true;
+	c->sink = segment_sink_new();
+	err = open_folder(c);
+	if (!err) {
+		prune(c, false);
+		err = begin_segment(c, monotonic_ns());
+		if (err)
+			log_error(-err, "write '%s/%s'", config->opts->path, c->name);
+	}
+	if (err) {
+		continuous_free(c);
+		return err;
+	}
+	turn_signals_catch();
+	*ret = c;
+	return 0;
+}
+
+void continuous_free(struct continuous *c)
+{
+	if (!c)
+		return;
+	naming_wait(&c->naming, monotonic_ns() + LAST_NAMES_NS);
+	recfile_free(c->file);
+	segment_sink_free(c->sink);
+	folder_free(c->folder);
+	free(c);
+}
+
+struct sink *continuous_sink(struct continuous *c)
+{
+	return segment_sink_front(c->sink);
+}
+
+uint64_t continuous_next_ns(const struct continuous *c)
+{
+	return c->next_ns;
+}
+
+uint64_t continuous_nr_lost(const struct continuous *c)
+{
+	return c->nr_all_unwritten + (c->file ? recfile_nr_lost(c->file) : 0);
+}
+
+uint64_t continuous_size_bytes(const struct continuous *c)
+{
+	return c->written_bytes + (c->file ? recfile_size_bytes(c->file) : 0);
+}
+
+void continuous_finish(struct continuous *c, const struct profile_stats *stats, uint64_t end_ns)
+{
+	if (!c->file)
+		add_lost(c, segment_sink_take_dropped(c->sink));
+	if (c->file)
+		end_segment(c, stats, end_ns, true);
+	naming_wait(&c->naming, monotonic_ns() + LAST_NAMES_NS);
+	log_info("%" PRIu64 " samples in %" PRIu64 " segment%s, %" PRIu64 " lost; '%s'",
+		 stats->nr_samples - c->nr_all_unwritten, c->nr_segments,
+		 c->nr_segments == 1 ? "" : "s", stats->nr_lost + c->nr_all_unwritten,
+		 c->config.opts->path);
+}

@@ -1,0 +1,215 @@
+/*
+ * Frames of files with a build-id are named beside the segment (core/segments/names_folder.h), so
+ * that each is looked up once and not in every segment. All others get their names in the segment:
+ * those of the kernel, of runtime code, and of files without a build-id.
+ *
+ * The child dies with the recorder: it has the descriptors of the BPF programs, which would go on
+ * sampling as long as it lives. Signals that end a recorder are often sent to its group: the child
+ * goes on, and the recorder waits for it.
+ */
+#include "cli/continuous/name_segment.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "core/base/alloc.h"
+#include "core/base/clock.h"
+#include "core/profile/profile.h"
+#include "core/profile/source.h"
+#include "core/recording/recfile.h"
+#include "core/rights/privileges.h"
+#include "core/segments/folder.h"
+#include "core/segments/names_folder.h"
+#include "core/segments/segment_sink.h"
+#include "core/untrusted/remote_read.h"
+#include "symbolizer/symbolizer.h"
+
+#define MAX_NAMING_NS (120ull * 1000 * 1000 * 1000)
+#define NICE 10
+
+/* What the symbolizer asks about modules of `profile`, answered by the source. */
+struct lookup {
+	const struct naming_parts *parts;
+	const struct profile *profile;
+	const uint32_t *modules; /* of the segment, by the module of the profile; NULL: the same */
+	bool beside;		 /* leave out what is named beside the segment */
+};
+
+static uint32_t source_module(const struct lookup *l, uint32_t module)
+{
+	return segment_sink_source_module(l->parts->sink, l->modules ? l->modules[module] : module);
+}
+
+static int open_module(void *context, uint32_t module)
+{
+	const struct lookup *l = context;
+	uint32_t id = source_module(l, module);
+	enum rights before = privileges_use(RIGHTS_BORROWED);
+	int fd = id == PROFILE_NONE ? -ENOENT : l->parts->ops->open_module(l->parts->source, id);
+
+	privileges_use(before);
+	return fd;
+}
+
+static int open_root(void *context, uint32_t module, size_t *ret_prefix)
+{
+	const struct lookup *l = context;
+	uint32_t id = source_module(l, module);
+
+	return id == PROFILE_NONE ? -ENOENT
+				  : l->parts->ops->open_root(l->parts->source, id, ret_prefix);
+}
+
+static int kernel_symbol(void *context, uint64_t address, char *name, size_t size)
+{
+	const struct lookup *l = context;
+	enum rights before = privileges_use(RIGHTS_BORROWED);
+	int result = l->parts->ops->kernel_symbol(l->parts->source, address, name, size);
+
+	privileges_use(before);
+	return result;
+}
+
+static bool skip_module(void *context, uint32_t module)
+{
+	const struct lookup *l = context;
+
+	return l->beside && names_folder_has(&l->profile->modules[module]);
+}
+
+static void look_up(struct lookup *l, struct profile *p)
+{
+	const struct symbolizer_opts opts = {
+		.debuginfod = l->parts->debuginfod,
+		.sandbox = l->parts->sandbox,
+		.open_module = open_module,
+		.open_root = open_root,
+		.kernel_symbol = l->parts->ops->kernel_symbol ? kernel_symbol : NULL,
+		.skip_module = skip_module,
+		.context = l,
+	};
+	struct symbolizer_stats stats;
+
+	symbolizer_run(p, &opts, &stats);
+}
+
+/*
+ * Copies the frames that are named beside the segment into a profile without samples; `known`, NULL
+ * or by frame of `from`, leaves out those that are set. Returns the modules of `from` by its own.
+ */
+static uint32_t *copy_frames(const struct profile *from, const bool *known, struct profile *to)
+{
+	uint32_t *modules = xcalloc(from->nr_modules + 1, sizeof(*modules));
+
+	for (size_t i = 0; i < from->nr_frames; i++) {
+		uint32_t id = from->frames[i].module, copy;
+		struct profile_module m = from->modules[id];
+
+		if (!names_folder_has(&m) || (known && known[i]))
+			continue;
+		m.path = profile_cstring(to, profile_str(from, m.path));
+		copy = profile_module(to, &m);
+		modules[copy] = id;
+		profile_frame(to, copy, from->frames[i].address);
+	}
+	return modules;
+}
+
+/* Looks up what the folder has no names of yet, and adds it. */
+static void name_beside(const struct naming_parts *parts, const struct profile *segment)
+{
+	struct profile *all = profile_new(), *new = profile_new();
+	uint32_t *of_all = copy_frames(segment, NULL, all), *of_new;
+	bool *known = xcalloc(all->nr_frames + 1, sizeof(*known));
+	int names = folder_open_names(folder_fd(parts->folder));
+
+	if (names >= 0) {
+		names_folder_read(names, all, known);
+		of_new = copy_frames(all, known, new);
+		for (size_t i = 0; i < new->nr_modules; i++)
+			of_new[i] = of_all[of_new[i]];
+		look_up(&(struct lookup){ .parts = parts, .profile = new, .modules = of_new }, new);
+		names_folder_write(names, new); /* else they are looked up when it is read */
+		free(of_new);
+		close(names);
+	}
+	free(known);
+	free(of_all);
+	profile_free(all);
+	profile_free(new);
+}
+
+int name_segment(const struct naming_parts *parts, struct recfile *file,
+		 const struct profile_stats *stats, uint64_t end_ns)
+{
+	struct profile *segment = recfile_vocabulary(file);
+
+	name_beside(parts, segment);
+	look_up(&(struct lookup){ .parts = parts, .profile = segment, .beside = true }, segment);
+	recfile_write_symbols(file);
+	return recfile_finish(file, stats, end_ns);
+}
+
+static void become_child(const struct naming_parts *parts, pid_t recorder)
+{
+	static const int ignored[] = { SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2 };
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != recorder)
+		_exit(1);
+	for (size_t i = 0; i < sizeof(ignored) / sizeof(*ignored); i++)
+		signal(ignored[i], SIG_IGN);
+	setpriority(PRIO_PROCESS, 0, NICE);
+	folder_unlock(parts->folder);
+	remote_read_leave();
+}
+
+bool naming_start(struct naming *n, const struct naming_parts *parts, struct recfile *file,
+		  const struct profile_stats *stats, uint64_t end_ns)
+{
+	pid_t recorder = getpid(), pid;
+
+	if (n->nr == MAX_NAMING)
+		return false;
+	pid = fork();
+	if (pid < 0)
+		return false;
+	if (!pid) {
+		become_child(parts, recorder);
+		_exit(name_segment(parts, file, stats, end_ns) ? 1 : 0);
+	}
+	n->of[n->nr].pid = pid;
+	n->of[n->nr++].since_ns = monotonic_ns();
+	return true;
+}
+
+void naming_poll(struct naming *n, uint64_t now_ns)
+{
+	for (size_t i = n->nr; i-- > 0;) {
+		pid_t pid = n->of[i].pid;
+
+		if (now_ns - n->of[i].since_ns > MAX_NAMING_NS)
+			kill(pid, SIGKILL);
+		if (waitpid(pid, NULL, WNOHANG) != 0)
+			n->of[i] = n->of[--n->nr];
+	}
+}
+
+void naming_wait(struct naming *n, uint64_t until_ns)
+{
+	const struct timespec pause = { .tv_nsec = 5000000 };
+
+	for (naming_poll(n, monotonic_ns()); n->nr; naming_poll(n, monotonic_ns())) {
+		if (monotonic_ns() > until_ns)
+			for (size_t i = 0; i < n->nr; i++)
+				kill(n->of[i].pid, SIGKILL);
+		nanosleep(&pause, NULL);
+	}
+}

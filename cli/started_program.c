@@ -1,0 +1,46 @@
+/* A signal is passed on once: a program that handles it may go on for as long as it likes. */
+#include "cli/started_program.h"
+
+#include <signal.h>
+#include <stddef.h>
+#include <sys/wait.h>
+
+#include "cli/record/stop_signals.h"
+
+bool started_program_has_ended(struct started_program *p)
+{
+	if (p->launch.pid && !p->ended &&
+	    waitpid(p->launch.pid, &p->status, WNOHANG) == p->launch.pid)
+		p->ended = true;
+	return p->ended;
+}
+
+void started_program_forward_signal(struct started_program *p)
+{
+	int signal = stop_signals_caught();
+	bool forward = signal == SIGTERM || signal == SIGHUP;
+
+	if (!forward || p->signal_forwarded || !p->launch.pid || started_program_has_ended(p))
+		return;
+	kill(p->launch.pid, signal);
+	p->signal_forwarded = true;
+}
+
+int started_program_wait(struct started_program *p)
+{
+	static const int wakes[] = { SIGINT, SIGTERM, SIGHUP, SIGCHLD };
+	sigset_t blocked, old;
+
+	sigemptyset(&blocked);
+	for (size_t i = 0; i < sizeof(wakes) / sizeof(wakes[0]); i++)
+		sigaddset(&blocked, wakes[i]);
+	sigprocmask(SIG_BLOCK, &blocked, &old);
+	while (!started_program_has_ended(p)) {
+		started_program_forward_signal(p);
+		sigsuspend(&old);
+	}
+	sigprocmask(SIG_SETMASK, &old, NULL);
+	if (WIFSIGNALED(p->status))
+		return 128 + WTERMSIG(p->status);
+	return WEXITSTATUS(p->status);
+}

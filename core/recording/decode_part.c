@@ -1,0 +1,34 @@
+/*
+ * Recordings of one boot have one clock, and their times stay as they are. Of other boots, and
+ * after a suspend, only the time of day says how far apart they are.
+ */
+#include "core/recording/decode.h"
+
+#include "core/profile/profile.h"
+
+#define SAME_CLOCK_NS 1000000000ll /* by which the time of day may be set meanwhile */
+
+uint64_t decoder_time(const struct decoder *d, uint64_t time_ns)
+{
+	int64_t shift = (int64_t)(d->zero_realtime_ns - d->part.zero_realtime_ns);
+
+	if (!d->is_part || (shift < SAME_CLOCK_NS && shift > -SAME_CLOCK_NS))
+		return time_ns;
+	if (shift < 0 && time_ns <= (uint64_t)-shift)
+		return 1; /* 0 is unknown */
+	return time_ns + (uint64_t)shift;
+}
+
+bool decoder_wants(struct decoder *d, struct profile_sample *sample)
+{
+	uint64_t realtime = sample->time_ns + d->zero_realtime_ns;
+
+	if (!d->is_part || !sample->time_ns)
+		return true;
+	if (realtime < d->part.from_realtime_ns || realtime >= d->part.to_realtime_ns) {
+		d->nr_cut++;
+		return false;
+	}
+	sample->time_ns = decoder_time(d, sample->time_ns);
+	return true;
+}

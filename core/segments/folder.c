@@ -1,0 +1,333 @@
+/*
+ * Everything is done relative to the descriptor of the folder, so that renaming it, or putting a
+ * link in its place, moves no file elsewhere.
+ */
+#include "core/segments/folder.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "core/base/alloc.h"
+#include "core/segments/retention.h"
+
+#define LOCK "lock"
+#define MAX_ENTRIES (1u << 20) /* of a folder that are looked at */
+#define MAX_SAME_TIME 1000
+#define STEP_NS (60ll * 1000 * 1000 * 1000) /* by which the time of day may drift */
+#define NAMES_REST_NS (3600ll * 1000 * 1000 * 1000)
+
+struct folder {
+	char *path;
+	int fd, lock;
+	struct retention retention;
+	uint64_t names_bytes;
+	int64_t zero_realtime_ns; /* the time of day when CLOCK_BOOTTIME was 0, at the start */
+};
+
+static int64_t clock_ns(clockid_t clock)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return t.tv_sec * 1000000000ll + t.tv_nsec;
+}
+
+static int lock_folder(int dir, pid_t *ret_owner, int *ret_lock)
+{
+	int fd = openat(dir, LOCK, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+	char text[32] = "";
+	struct stat st;
+
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode)) {
+		close(fd);
+		return -EINVAL;
+	}
+	if (flock(fd, LOCK_EX | LOCK_NB)) {
+		int err = errno;
+
+		if (pread(fd, text, sizeof(text) - 1, 0) > 0)
+			*ret_owner = (pid_t)strtol(text, NULL, 10);
+		close(fd);
+		return -err;
+	}
+	snprintf(text, sizeof(text), "%d\n", (int)getpid());
+	if (ftruncate(fd, 0) || pwrite(fd, text, strlen(text), 0) < 0)
+		*ret_owner = 0; /* on a full disk: the number is only for the message */
+	*ret_lock = fd;
+	return 0;
+}
+
+/* Opens and locks the folder, which is made where it is missing. 0 or -errno. */
+static int open_folder(struct folder *f, pid_t *ret_owner)
+{
+	int fd, lock = -1, err;
+
+	if (mkdir(f->path, 0700) && errno != EEXIST)
+		return -errno;
+	fd = open(f->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	err = lock_folder(fd, ret_owner, &lock);
+	if (!err && mkdirat(fd, NAMES_FOLDER, 0700) && errno != EEXIST) {
+		err = -errno;
+		close(lock);
+	}
+	if (err) {
+		close(fd);
+		return err;
+	}
+	f->fd = fd;
+	f->lock = lock;
+	return 0;
+}
+
+static void close_folder(struct folder *f)
+{
+	if (f->fd >= 0)
+		close(f->fd);
+	if (f->lock >= 0)
+		close(f->lock);
+	f->fd = f->lock = -1;
+}
+
+/* Opens a folder in the folder to be listed. NULL with errno. */
+static DIR *list(int dir, const char *name)
+{
+	int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+
+	if (fd >= 0 && !d)
+		close(fd);
+	return d;
+}
+
+static void find_segments(struct folder *f)
+{
+	int64_t now = clock_ns(CLOCK_BOOTTIME);
+	uint64_t began, realtime = (uint64_t)clock_ns(CLOCK_REALTIME);
+	DIR *d = list(f->fd, ".");
+	struct dirent *e;
+	struct stat st;
+
+	for (size_t i = 0; d && i < MAX_ENTRIES && (e = readdir(d)); i++)
+		if (segment_name_parse(e->d_name, &began) &&
+		    !fstatat(f->fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) && S_ISREG(st.st_mode))
+			retention_add_older(&f->retention, e->d_name, (uint64_t)st.st_blocks * 512,
+					    now, began, realtime);
+	if (d)
+		closedir(d);
+}
+
+int folder_open(const struct folder_opts *opts, struct folder **ret_folder, pid_t *ret_owner)
+{
+	struct folder *f = xcalloc(1, sizeof(*f));
+	int err;
+
+	*ret_owner = 0;
+	f->path = xstrdup(opts->path);
+	f->fd = f->lock = -1;
+	f->retention.keep_ns = opts->keep_ns;
+	f->retention.max_bytes = opts->max_bytes;
+	f->zero_realtime_ns = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_BOOTTIME);
+	err = open_folder(f, ret_owner);
+	if (err) {
+		folder_free(f);
+		return err;
+	}
+	find_segments(f);
+	folder_tidy_names(f, clock_ns(CLOCK_BOOTTIME));
+	*ret_folder = f;
+	return 0;
+}
+
+void folder_free(struct folder *f)
+{
+	if (!f)
+		return;
+	close_folder(f);
+	retention_fini(&f->retention);
+	free(f->path);
+	free(f);
+}
+
+int folder_fd(const struct folder *f)
+{
+	return f->fd;
+}
+
+int folder_open_names(int folder)
+{
+	int fd = openat(folder, NAMES_FOLDER, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+void folder_unlock(struct folder *f)
+{
+	if (f->lock >= 0)
+		close(f->lock);
+	f->lock = -1;
+}
+
+bool folder_is_there(const struct folder *f)
+{
+	struct stat now, then;
+
+	return f->fd >= 0 && !fstat(f->fd, &then) && then.st_nlink && !stat(f->path, &now) &&
+	       now.st_dev == then.st_dev && now.st_ino == then.st_ino;
+}
+
+/* What was deleted with the folder needs no room any more. */
+static int reopen(struct folder *f)
+{
+	pid_t owner;
+	int err;
+
+	close_folder(f);
+	while (f->retention.nr)
+		retention_drop(&f->retention);
+	err = open_folder(f, &owner);
+	if (!err)
+		find_segments(f);
+	return err;
+}
+
+int folder_create_segment(struct folder *f, uint64_t realtime_ns, char name[SEGMENT_NAME_SIZE])
+{
+	int err = folder_is_there(f) ? 0 : reopen(f), fd;
+
+	for (int i = 0; !err && i < MAX_SAME_TIME; i++, realtime_ns += 1000000) {
+		segment_name(realtime_ns, name);
+		fd = openat(f->fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+			    0600);
+		if (fd >= 0)
+			return fd;
+		if (errno != EEXIST)
+			err = -errno;
+	}
+	return err ? err : -EEXIST;
+}
+
+void folder_end_segment(struct folder *f, const char *name, uint64_t size_bytes, int64_t now_ns)
+{
+	retention_add(&f->retention, name, size_bytes, now_ns);
+}
+
+/* Names that no segment has used for as long as the oldest one is there. */
+static bool names_are_old(const struct folder *f, const struct stat *st, int64_t now_ns)
+{
+	int64_t used = st->st_mtim.tv_sec * 1000000000ll + st->st_mtim.tv_nsec;
+	int64_t oldest = f->retention.nr ? f->retention.segments[0].ended_ns : now_ns;
+
+	return used - f->zero_realtime_ns < oldest - NAMES_REST_NS;
+}
+
+void folder_tidy_names(struct folder *f, int64_t now_ns)
+{
+	int64_t zero = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_BOOTTIME);
+	bool same_time = llabs(zero - f->zero_realtime_ns) < STEP_NS;
+	DIR *d = f->fd < 0 ? NULL : list(f->fd, NAMES_FOLDER);
+	struct dirent *e;
+	struct stat st;
+
+	f->names_bytes = 0;
+	for (size_t i = 0; d && i < MAX_ENTRIES && (e = readdir(d)); i++) {
+		if (e->d_name[0] == '.' || fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) ||
+		    !S_ISREG(st.st_mode))
+			continue;
+		/* After a step of the time of day, the times of files say nothing. */
+		if (same_time && names_are_old(f, &st, now_ns) &&
+		    strspn(e->d_name, "0123456789abcdef") == strlen(e->d_name) &&
+		    !unlinkat(dirfd(d), e->d_name, 0))
+			continue;
+		f->names_bytes += (uint64_t)st.st_blocks * 512;
+	}
+	if (d)
+		closedir(d);
+}
+
+static void delete_oldest(struct folder *f)
+{
+	const char *name = f->retention.segments[0].name;
+	struct stat st;
+
+	if (f->fd >= 0 && !fstatat(f->fd, name, &st, AT_SYMLINK_NOFOLLOW) && S_ISREG(st.st_mode))
+		unlinkat(f->fd, name, 0);
+	retention_drop(&f->retention);
+}
+
+size_t folder_prune(struct folder *f, int64_t now_ns, uint64_t open_bytes, bool one_more)
+{
+	size_t nr = retention_excess(&f->retention, now_ns, open_bytes + f->names_bytes);
+
+	if (one_more && !nr && f->retention.nr)
+		nr = 1;
+	for (size_t i = 0; i < nr; i++)
+		delete_oldest(f);
+	return nr;
+}
+
+/* A second name for the same bytes. */
+static int link_names(const struct folder *f, int kept)
+{
+	DIR *d = list(f->fd, NAMES_FOLDER);
+	int to = openat(kept, NAMES_FOLDER, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	struct dirent *e;
+	int err = 0;
+
+	for (size_t i = 0; d && to >= 0 && i < MAX_ENTRIES && (e = readdir(d)); i++) {
+		if (strspn(e->d_name, "0123456789abcdef") != strlen(e->d_name))
+			continue;
+		unlinkat(to, e->d_name, 0); /* names only grow: those of now replace older ones */
+		if (linkat(dirfd(d), e->d_name, to, e->d_name, 0))
+			err = -errno;
+	}
+	if (d)
+		closedir(d);
+	if (to >= 0)
+		close(to);
+	return err;
+}
+
+int folder_keep(struct folder *f, int64_t since_ns)
+{
+	int kept, nr = 0, err = 0;
+
+	if (f->fd < 0)
+		return -ENOENT;
+	if (mkdirat(f->fd, KEPT_FOLDER, 0700) && errno != EEXIST)
+		return -errno;
+	kept = openat(f->fd, KEPT_FOLDER, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (kept < 0)
+		return -errno;
+	if (mkdirat(kept, NAMES_FOLDER, 0700) && errno != EEXIST)
+		err = -errno;
+	while (!err && f->retention.nr &&
+	       f->retention.segments[f->retention.nr - 1].ended_ns >= since_ns) {
+		struct retained *last = &f->retention.segments[f->retention.nr - 1];
+
+		if (!renameat2(f->fd, last->name, kept, last->name, RENAME_NOREPLACE))
+			nr++;
+		else if (errno != ENOENT)
+			err = -errno;
+		if (!err) {
+			free(last->name);
+			f->retention.nr--;
+		}
+	}
+	if (!err)
+		err = link_names(f, kept);
+	close(kept);
+	return err ? err : nr;
+}

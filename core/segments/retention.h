@@ -1,0 +1,41 @@
+/*
+ * Which segments are kept: those that ended less than `keep_ns` ago, as long as all of them fit
+ * into `max_bytes`. Ages are measured on CLOCK_BOOTTIME, so that a step of the time of day deletes
+ * nothing; only the age of a segment that an earlier recorder left is taken from its name, once.
+ */
+#ifndef SPROF_RETENTION_H
+#define SPROF_RETENTION_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct retained {
+	char *name;
+	int64_t ended_ns; /* CLOCK_BOOTTIME; below 0: before this boot */
+	uint64_t size_bytes;
+};
+
+struct retention {
+	uint64_t keep_ns, max_bytes; /* 0: without a limit */
+	struct retained *segments;   /* oldest first */
+	size_t nr, capacity;
+};
+
+void retention_fini(struct retention *r);
+/* A segment that has ended now. The name is copied. */
+void retention_add(struct retention *r, const char *name, uint64_t size_bytes, int64_t now_ns);
+/*
+ * A segment that was there before: it began at `began_realtime_ns`, and the time of day is
+ * `realtime_ns`. One that seems to come from the future is new.
+ */
+void retention_add_older(struct retention *r, const char *name, uint64_t size_bytes, int64_t now_ns,
+			 uint64_t began_realtime_ns, uint64_t realtime_ns);
+/*
+ * How many of the oldest segments are to be deleted, if `other_bytes` are taken by what else
+ * belongs to the folder: the segment that is being written, and names.
+ */
+size_t retention_excess(const struct retention *r, int64_t now_ns, uint64_t other_bytes);
+/* Forgets the oldest segment. */
+void retention_drop(struct retention *r);
+
+#endif

@@ -1,0 +1,40 @@
+/*
+ * The sink of a recording in segments. A source keeps the ids that a sink gave it, of threads,
+ * modules and stacks, for as long as it runs; a segment has ids of its own and begins with none. So
+ * this sink has a vocabulary that outlives segments, and translates its ids to those of the present
+ * segment when a sample needs them. A turn is the change of one pointer: sampling does not stop.
+ */
+#ifndef SPROF_SEGMENT_SINK_H
+#define SPROF_SEGMENT_SINK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct segment_sink;
+struct sink;
+
+struct segment_sink *segment_sink_new(void);
+void segment_sink_free(struct segment_sink *s); /* NULL is fine */
+
+/* What the source is given. */
+struct sink *segment_sink_front(struct segment_sink *s);
+
+/*
+ * From now on everything goes to `to`, whose ids are its own; NULL: samples are dropped and
+ * counted. What was said of events and of processes that still have samples is said again there.
+ */
+void segment_sink_turn(struct segment_sink *s, struct sink *to);
+/* Samples that came while there was no segment, since the last call. */
+uint64_t segment_sink_take_dropped(struct segment_sink *s);
+/* Does the segment hold samples? */
+bool segment_sink_has_samples(const struct segment_sink *s);
+
+/* The id that the source knows a module by, of a module of the present segment; PROFILE_NONE. */
+uint32_t segment_sink_source_module(const struct segment_sink *s, uint32_t module);
+
+/* Has the vocabulary grown so large that the source should forget its ids? */
+bool segment_sink_is_large(const struct segment_sink *s);
+/* Forgets the vocabulary. Every id that the source was given is void. */
+void segment_sink_forget(struct segment_sink *s);
+
+#endif

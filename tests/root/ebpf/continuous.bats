@@ -1,0 +1,168 @@
+# sprof record --continuous: segments in a folder. tests/unit/core/segments tests names, retention and
+# what a segment holds; here are the turns of a real recorder, and what may go wrong around it.
+bats_require_minimum_version 1.5.0
+load ../recorder
+
+# Starts a flight recorder into $dir and returns when there is a segment. OPTIONS...
+fly() {
+	"$SPROF" record --continuous "$dir" "$@" 3>&- 2>"$BATS_TEST_TMPDIR/log" &
+	recorder=$!
+	pids+=($recorder)
+	until segments | grep -q .; do
+		kill -0 $recorder
+		sleep 0.05
+	done
+}
+
+segments() {
+	find "$dir" -maxdepth 1 -name 'sprof-*.data' 2>/dev/null | sort
+}
+
+# Ends the recorder and checks that it ends well. [SIGNAL]
+land() {
+	kill -${1:-INT} $recorder
+	wait $recorder
+}
+
+has_segments() { # NUMBER: at least
+	[ "$(segments | wc -l)" -ge "$1" ]
+}
+
+said() { # TEXT
+	grep -qF "$1" "$BATS_TEST_TMPDIR/log"
+}
+
+teardown() {
+	[ -n "${pids[*]-}" ] || return 0
+	kill -9 "${pids[@]}" 2>/dev/null || true
+	wait "${pids[@]}" || true
+	! mountpoint -q "$dir" || umount -l "$dir"
+}
+
+setup() {
+	needs_bpf
+	pids=() dir=$BATS_TEST_TMPDIR/flight
+}
+
+@test "segments open alone, are finished, and no time is missing between them" {
+	local file i
+	# Every CPU is busy all the time: then each has a sample each ms.
+	for i in $(seq "$(nproc)"); do start "$TARGETS/shares" 20000; done
+	sleep 0.3
+	fly --segment 700ms -F 999 -a
+	wait_until has_segments 5
+	land TERM
+	[ "$(segments | wc -l)" -ge 5 ]
+	segments | sort -c
+	for file in $(segments); do
+		"$SPROF" info --json "$file" 2>/dev/null | jq -e '.finished and .samples > 0 and .source == "ebpf" and .frequency_hz == 999 and .duration_s < 3'
+		"$SPROF" export -f json "$file" 2>/dev/null | jq -r --arg f "$file" '.samples.time_ns[] | "\(.) \($f)"' >>"$BATS_TEST_TMPDIR/times"
+	done
+	sort -n -o "$BATS_TEST_TMPDIR/times" "$BATS_TEST_TMPDIR/times"
+	# The largest step from one segment to the next, and inside of segments: another guest of the
+	# machine may stop this one.
+	awk 'NR > 1 { gap = $1 - time; if ($2 != file) { if (gap > turn) turn = gap } else if (gap > inside) inside = gap }
+	     { time = $1; file = $2 }
+	     END { print NR, "samples, ms: turn", turn / 1e6, "inside", inside / 1e6; exit !(turn && (turn <= 10e6 || turn <= inside)) }' "$BATS_TEST_TMPDIR/times"
+	# Names lie beside the segments; without them, files of this machine have them.
+	file=$(segments | sed -n 3p)
+	"$SPROF" fold "$file" 2>/dev/null | grep -q ';main;'
+	cp "$file" "$BATS_TEST_TMPDIR/alone.data"
+	"$SPROF" fold "$BATS_TEST_TMPDIR/alone.data" 2>/dev/null | sort | diff - <("$SPROF" fold "$file" 2>/dev/null | sort)
+}
+
+@test "SIGHUP begins a segment, and a second recorder is refused" {
+	work shares 20000
+	fly --segment 1h -p ${pids[0]}
+	sleep 0.3
+	kill -HUP $recorder
+	wait_until has_segments 2
+	kill -0 $recorder
+	run --separate-stderr "$SPROF" record --continuous "$dir" -p ${pids[0]}
+	[ "$status" -eq 1 ]
+	[ "${stderr_lines[0]}" = "sprof: cannot record into '$dir': another recorder does, process $recorder" ]
+	land
+	[ "$(segments | wc -l)" -eq 2 ]
+	said "in 2 segments, 0 lost"
+}
+
+@test "kill -9 leaves a folder whose last segment has names, and the next recorder goes on" {
+	work shares 20000
+	fly --segment 4s -F 499 -p ${pids[0]}
+	wait_until has_segments 2
+	sleep 2.3 # more than the second that may be lost
+	kill -9 $recorder
+	wait $recorder || true
+	local last=$(segments | tail -1)
+	run --separate-stderr "$SPROF" fold "$last"
+	[[ $stderr == *"is UNFINISHED: the recorder was killed"* ]]
+	grep -q ';main;' <<<"$output"
+	local before=$(segments | wc -l)
+	fly --segment 1s -F 499 -p ${pids[0]}
+	wait_until has_segments $((before + 2))
+	[ -e "$last" ]
+	land
+}
+
+@test "old segments are deleted, and nothing else" {
+	work shares 20000
+	mkdir "$dir"
+	echo mine >"$dir/notes"
+	ln -s notes "$dir/sprof-20200101T000000.000Z.data"
+	fly --segment 200ms --keep 1s -F 99 -p ${pids[0]}
+	sleep 4
+	[ "$(segments | wc -l)" -le 8 ]
+	land
+	[ "$(cat "$dir/notes")" = mine ]
+	[ -L "$dir/sprof-20200101T000000.000Z.data" ]
+}
+
+@test "a folder that is deleted is made anew, and the loss is said" {
+	work shares 20000
+	fly --segment 1h -F 499 -p ${pids[0]}
+	sleep 1.2
+	rm -r "$dir"
+	wait_until said 'is written to again'
+	sleep 1.2
+	land
+	said "'$dir' was deleted, with"
+	[ "$("$SPROF" info --json "$(segments)" 2>/dev/null | jq '.samples > 0 and .lost > 0')" = true ]
+}
+
+# bats test_tags=full
+@test "a full disk costs samples, which are counted, and then the oldest segment" {
+	mkdir "$dir"
+	mount -t tmpfs -o size=96k tmpfs "$dir" || skip "cannot mount a tmpfs"
+	work unique 20000
+	fly --segment 500ms -F 1999 -p ${pids[0]}
+	wait_until said 'No space left on device'
+	wait_until said 'is written to again'
+	land
+	local last=$(segments | tail -1)
+	umount -l "$dir"
+	[ -n "$last" ]
+	! said "Assertion"
+}
+
+# bats test_tags=full
+@test "memory and descriptors do not grow with segments and processes" {
+	start bash -c 'while :; do /bin/true; done'
+	fly --segment 200ms --keep 2s -F 199 -a
+	sleep 4
+	local fds=$(ls /proc/$recorder/fd | wc -l) rss=$(awk '/VmRSS/ { print $2 }' /proc/$recorder/status)
+	sleep 12
+	local fds_after=$(ls /proc/$recorder/fd | wc -l) rss_after=$(awk '/VmRSS/ { print $2 }' /proc/$recorder/status)
+	land
+	echo "descriptors $fds to $fds_after, memory $rss to $rss_after kB"
+	[ $fds_after -le $((fds + 20)) ]
+	[ $rss_after -le $((rss + 4096)) ]
+}
+
+@test "options that cannot work are refused" {
+	local options
+	for options in "--segment 10s" "--continuous $dir -o x" "--continuous $dir --segment 1ms" "--continuous $dir --keep 1s" "--continuous $dir --max-size 5" "--continuous $dir --gpu on" "--continuous $dir --syscalls" "--continuous $dir -s timer"; do
+		run "$SPROF" record -a $options
+		[ "$status" -eq 2 ]
+	done
+	[ ! -e "$dir" ]
+}

@@ -1,0 +1,153 @@
+/* core/segments/folder.c: who may write into a folder, and what is deleted from it. */
+#include "tests/unit/recording.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "core/segments/folder.h"
+
+#define S 1000000000ll
+#define T UINT64_C(1700000000000000000)
+
+static struct folder *open_it(uint64_t max_bytes)
+{
+	struct folder *f;
+	pid_t owner;
+
+	assert_int_equal(folder_open(&(struct folder_opts){ .path = "d", .max_bytes = max_bytes },
+				     &f, &owner),
+			 0);
+	return f;
+}
+
+static void add_segment(struct folder *f, uint64_t realtime_ns, size_t size, int64_t now_ns)
+{
+	char name[SEGMENT_NAME_SIZE];
+	int fd = folder_create_segment(f, realtime_ns, name);
+
+	assert_true(fd >= 0);
+	assert_int_equal(ftruncate(fd, (off_t)size), 0);
+	close(fd);
+	folder_end_segment(f, name, size, now_ns);
+}
+
+static bool is_there(const char *path)
+{
+	struct stat st;
+
+	return lstat(path, &st) == 0;
+}
+
+static void a_second_recorder_is_refused(void **state)
+{
+	struct folder *f = open_it(0), *second;
+	pid_t owner = 0;
+
+	(void)state;
+	assert_int_equal(folder_open(&(struct folder_opts){ .path = "d" }, &second, &owner),
+			 -EWOULDBLOCK);
+	assert_int_equal(owner, getpid());
+	folder_free(f);
+	folder_free(open_it(0)); /* the lock went with it */
+}
+
+/* The time of day was set back: the name is taken already, and nothing is overwritten. */
+static void a_name_that_is_taken_is_passed_over(void **state)
+{
+	struct folder *f = open_it(0);
+
+	(void)state;
+	add_segment(f, T, 10, S);
+	add_segment(f, T, 20, 2 * S);
+	assert_true(is_there("d/sprof-20231114T221320.000Z.data"));
+	assert_true(is_there("d/sprof-20231114T221320.001Z.data"));
+	folder_free(f);
+}
+
+static void only_segments_are_deleted(void **state)
+{
+	struct folder *f;
+
+	(void)state;
+	assert_int_equal(mkdir("d", 0700), 0);
+	assert_int_equal(mkdir("d/sprof-20231114T220000.000Z.data", 0700), 0);
+	assert_int_equal(symlink("../victim", "d/sprof-20231114T220001.000Z.data"), 0);
+	assert_int_equal(system("echo x >victim; echo x >d/notes.txt"), 0);
+	f = open_it(15);
+	add_segment(f, T, 10, S);
+	add_segment(f, T + S, 10, 2 * S);
+	assert_int_equal(folder_prune(f, 3 * S, 0, false), 1);
+	assert_false(is_there("d/sprof-20231114T221320.000Z.data"));
+	assert_true(is_there("d/sprof-20231114T221321.000Z.data"));
+	assert_int_equal(folder_prune(f, 3 * S, 100, false), 1);
+	assert_int_equal(folder_prune(f, 3 * S, 100, true), 0); /* none is left */
+	assert_true(is_there("d/notes.txt"));
+	assert_true(is_there("victim"));
+	assert_true(is_there("d/sprof-20231114T220000.000Z.data"));
+	assert_true(is_there("d/sprof-20231114T220001.000Z.data"));
+	folder_free(f);
+}
+
+static void segments_of_an_earlier_recorder_count(void **state)
+{
+	struct folder *f = open_it(0);
+
+	(void)state;
+	add_segment(f, T, 100000, S);
+	folder_free(f);
+	assert_int_equal(system("head -c 100000 /dev/zero >d/sprof-20231114T221320.000Z.data"), 0);
+	f = open_it(50000);
+	assert_int_equal(folder_prune(f, 2 * S, 0, false), 1);
+	assert_false(is_there("d/sprof-20231114T221320.000Z.data"));
+	folder_free(f);
+}
+
+static void a_deleted_folder_is_made_anew(void **state)
+{
+	struct folder *f = open_it(0);
+
+	(void)state;
+	add_segment(f, T, 10, S);
+	assert_true(folder_is_there(f));
+	assert_int_equal(system("rm -rf d"), 0);
+	assert_false(folder_is_there(f));
+	add_segment(f, T + S, 10, S);
+	assert_true(folder_is_there(f));
+	assert_true(is_there("d/sprof-20231114T221321.000Z.data"));
+	folder_free(f);
+}
+
+static void the_last_segments_can_be_kept(void **state)
+{
+	struct folder *f = open_it(1);
+
+	(void)state;
+	for (int i = 0; i < 4; i++)
+		add_segment(f, T + (uint64_t)i * S, 10, (i + 1) * S);
+	assert_int_equal(system("echo names >d/names/abcd"), 0);
+	assert_int_equal(folder_keep(f, 3 * S), 2);
+	assert_int_equal(folder_prune(f, 5 * S, 0, false), 2);
+	assert_true(is_there("d/kept/sprof-20231114T221322.000Z.data"));
+	assert_true(is_there("d/kept/sprof-20231114T221323.000Z.data"));
+	assert_true(is_there("d/kept/names/abcd"));
+	assert_int_equal(folder_keep(f, 3 * S), 0);
+	folder_free(f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+#define IN_DIRECTORY(test)                                                                         \
+	cmocka_unit_test_setup_teardown(test, enter_new_directory, remove_directory)
+		IN_DIRECTORY(a_second_recorder_is_refused),
+		IN_DIRECTORY(a_name_that_is_taken_is_passed_over),
+		IN_DIRECTORY(only_segments_are_deleted),
+		IN_DIRECTORY(segments_of_an_earlier_recorder_count),
+		IN_DIRECTORY(a_deleted_folder_is_made_anew),
+		IN_DIRECTORY(the_last_segments_can_be_kept),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,148 @@
+/* core/segments/names_folder.c: names by build-id, added to, read back, and not trusted. */
+#include "tests/unit/recording.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "core/profile/profile.h"
+#include "core/segments/names_folder.h"
+
+static uint32_t add_module(struct profile *p, uint8_t build)
+{
+	struct profile_module m = {
+		.path = profile_cstring(p, "/usr/bin/x"),
+		.kind = MODULE_ELF,
+		.build_id_size = 2,
+		.build_id = { 0xab, build },
+	};
+
+	return profile_module(p, &m);
+}
+
+static void add_name(struct profile *p, uint32_t frame, const char *name)
+{
+	struct profile_function f = { .module = p->frames[frame].module };
+	struct profile_location l;
+
+	f.name = f.system_name = profile_cstring(p, name);
+	f.file = profile_cstring(p, "x.c");
+	l = (struct profile_location){ .function = profile_function(p, &f), .line = 7 };
+	profile_set_locations(p, frame, &l, 1);
+}
+
+static int open_names(void)
+{
+	mkdir("names", 0700);
+	return open("names", O_RDONLY | O_DIRECTORY);
+}
+
+static const char *name_of(const struct profile *p, uint32_t frame)
+{
+	const struct profile_frame *f = &p->frames[frame];
+
+	if (!f->nr_locations)
+		return "";
+	return profile_str(p, p->functions[p->locations[f->first_location].function].name);
+}
+
+static void write_names(int names, uint8_t build, uint64_t from, uint64_t to)
+{
+	struct profile *p = profile_new();
+	uint32_t m = add_module(p, build);
+	char name[32];
+
+	for (uint64_t a = from; a < to; a++) {
+		uint32_t frame = profile_frame(p, m, a);
+
+		snprintf(name, sizeof(name), "f%d.%d", (int)build, (int)a);
+		if (a % 10) /* every tenth has no name */
+			add_name(p, frame, name);
+	}
+	assert_int_equal(names_folder_write(names, p), 0);
+	profile_free(p);
+}
+
+static void names_come_back_for_the_same_build(void **state)
+{
+	struct profile *p = profile_new();
+	int names = open_names();
+	uint32_t a = add_module(p, 1), b = add_module(p, 2), c = add_module(p, 3), frames[5];
+	bool known[5] = { 0 };
+
+	(void)state;
+	write_names(names, 1, 0, 100);
+	write_names(names, 2, 0, 50);
+	frames[0] = profile_frame(p, a, 55);
+	frames[1] = profile_frame(p, b, 22);
+	frames[2] = profile_frame(p, b, 55);
+	frames[3] = profile_frame(p, c, 22);
+	frames[4] = profile_frame(p, a, 20);
+	names_folder_read(names, p, known);
+	assert_string_equal(name_of(p, frames[0]), "f1.55");
+	assert_string_equal(name_of(p, frames[1]), "f2.22");
+	assert_string_equal(name_of(p, frames[2]), "");
+	assert_string_equal(name_of(p, frames[3]), "");
+	assert_string_equal(name_of(p, frames[4]), "");
+	assert_true(known[frames[4]]); /* it was looked up, and has none */
+	assert_false(known[frames[2]]);
+	assert_int_equal(p->nr_frames, 5); /* nothing else is taken from the files */
+	assert_int_equal(p->functions[0].module, a);
+	profile_free(p);
+	close(names);
+}
+
+static void names_are_added_to_those_that_are_there(void **state)
+{
+	struct profile *p = profile_new();
+	int names = open_names();
+	uint32_t m = add_module(p, 1);
+
+	(void)state;
+	write_names(names, 1, 0, 50);
+	write_names(names, 1, 40, 90);
+	for (uint64_t a = 0; a < 90; a++)
+		profile_frame(p, m, a);
+	names_folder_read(names, p, NULL);
+	for (uint32_t i = 0; i < 90; i++)
+		assert_int_equal(p->frames[i].nr_locations, i % 10 ? 1 : 0);
+	assert_int_equal(system("[ $(ls -A names) = ab01 ]"), 0);
+	profile_free(p);
+	close(names);
+}
+
+/* A file of names is data of somebody else. */
+static void what_is_not_a_file_of_names_is_left_alone(void **state)
+{
+	struct profile *p = profile_new();
+	int names = open_names();
+
+	(void)state;
+	profile_frame(p, add_module(p, 1), 5);
+	assert_int_equal(mkfifo("names/ab01", 0600), 0);
+	names_folder_read(names, p, NULL);
+	assert_int_equal(unlink("names/ab01"), 0);
+	assert_int_equal(symlink("/etc/passwd", "names/ab01"), 0);
+	names_folder_read(names, p, NULL);
+	assert_int_equal(unlink("names/ab01"), 0);
+	assert_int_equal(system("head -c 3000 /dev/urandom >names/ab01"), 0);
+	names_folder_read(names, p, NULL);
+	write_names(names, 2, 0, 50);
+	assert_int_equal(rename("names/ab02", "names/ab01"), 0); /* of another build */
+	names_folder_read(names, p, NULL);
+	assert_int_equal(p->frames[0].nr_locations, 0);
+	profile_free(p);
+	close(names);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+#define IN_DIRECTORY(test)                                                                         \
+	cmocka_unit_test_setup_teardown(test, enter_new_directory, remove_directory)
+		IN_DIRECTORY(names_come_back_for_the_same_build),
+		IN_DIRECTORY(names_are_added_to_those_that_are_there),
+		IN_DIRECTORY(what_is_not_a_file_of_names_is_left_alone),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
