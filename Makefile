@@ -39,7 +39,7 @@ DEPS_BUILD := gcc g++ make pkg-config clang llvm bpftool libc6-dev libbpf-dev li
 DEPS_TEST := git perl bats libcmocka-dev clang-format libclang-rt-14-dev jq libxml2-utils file binutils \
 	linux-perf python3 redis-server redis-tools sqlite3 gdb openssl nodejs chromium mandoc \
 	qemu-system-x86 cpio busybox-static dwz libdebuginfod1 protobuf-compiler valgrind musl-tools procps \
-	python3-pip zsh fish $(if $(shell command -v go),,golang-go)
+	python3-pip zsh fish curl libcurl4 $(if $(shell command -v go),,golang-go)
 
 # ---- flags
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wundef -Wvla \
@@ -124,7 +124,7 @@ endif
 AGAIN = +@$(MAKE) --no-print-directory $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(shell nproc))
 
 .PHONY: all tests-all bench-all help deps deps-build test check check-all stress run-test bench completeness lint run-lint format fuzz run-fuzz demo run-demo \
-	dist check-gpu install uninstall clean FORCE
+	dist check-gpu receivers install uninstall clean FORCE
 .DELETE_ON_ERROR:
 .SUFFIXES:
 # Implicit rules make no intermediates here: everything built is kept.
@@ -421,6 +421,10 @@ define install_missing
 		echo "hint: apt-get install --no-install-recommends" $$missing >&2; exit 1; }
 endef
 
+# The engines that the tests of sprof push ask whether all has arrived; without them those tests are skipped.
+receivers: deps
+	nice tests/receivers/build $(B)/receivers
+
 deps-build: ; $(call install_missing,$(DEPS_BUILD))
 deps: ; $(call install_missing,$(DEPS_BUILD) $(DEPS_TEST))
 
@@ -526,6 +530,7 @@ help:
 	'make fuzz      fuzz every parser for FUZZ_SECONDS=60 each' \
 	'make deps      install every Debian package needed (deps-build: only those of the build)' \
 	'make install   PREFIX=/usr/local DESTDIR=' \
+	'make receivers build Parca and a Collector, ten minutes: make check T=receivers asks them what arrived' \
 	'make dist      one archive that runs where nothing can be installed' \
 	'make check-gpu check sprof on the GPU of this machine, with the archive: PART=1, PART=2, OUT=folder, DRY=1' \
 	'make clean     remove build/' \

@@ -39,6 +39,7 @@ extern const struct command cmd_imports;
 extern const struct command cmd_ranks;
 extern const struct command cmd_info;
 extern const struct command cmd_lines;
+extern const struct command cmd_mark;
 extern const struct command cmd_merge;
 extern const struct command cmd_push;
 extern const struct command cmd_record;

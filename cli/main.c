@@ -18,9 +18,9 @@
 #include "core/rights/privileges.h"
 
 static const struct command *const commands[] = {
-	&cmd_record, &cmd_flame,  &cmd_report,	   &cmd_lines,	&cmd_imports, &cmd_ranks,
-	&cmd_dump,   &cmd_diff,	  &cmd_fold,	   &cmd_export, &cmd_push,    &cmd_merge,
-	&cmd_info,   &cmd_doctor, &cmd_completion, NULL,
+	&cmd_record, &cmd_flame, &cmd_report, &cmd_lines,      &cmd_imports, &cmd_ranks,
+	&cmd_dump,   &cmd_diff,	 &cmd_fold,   &cmd_export,     &cmd_push,    &cmd_mark,
+	&cmd_merge,  &cmd_info,	 &cmd_doctor, &cmd_completion, NULL,
 };
 
 static void print_help(FILE *f)

@@ -16,6 +16,8 @@
 #include "core/profile/facts.h"
 #include "core/profile/gpu_kinds.h"
 #include "core/profile/profile.h"
+#include "core/segments/marks.h"
+#include "core/segments/segments_read.h"
 #include "output/export/chrome_gpu.h"
 #include "output/text/text.h"
 
@@ -176,6 +178,18 @@ static void json_limits(struct buffer *b, const struct profile *p)
 	buffer_add_char(b, ']');
 }
 
+static void json_marks(struct buffer *b, const struct segments_found *found)
+{
+	buffer_add_string(b, ",\n  \"marks\": [");
+	for (size_t i = 0; i < found->nr_marks; i++) {
+		buffer_printf(b, "%s{ \"realtime_ns\": %" PRIu64 ", \"text\": ", i ? ", " : "",
+			      found->marks[i].realtime_ns);
+		text_add_json(b, found->marks[i].text);
+		buffer_add_string(b, " }");
+	}
+	buffer_add_string(b, "]");
+}
+
 void info_print_json(struct buffer *b, const struct info *info, const struct profile *p,
 		     const struct info_file *file)
 {
@@ -188,6 +202,11 @@ void info_print_json(struct buffer *b, const struct info *info, const struct pro
 	buffer_printf(b, ",\n  \"bytes_per_sample\": %.3f", info_bytes_per_sample(info, file));
 	buffer_printf(b, ",\n  \"finished\": %s", meta->unfinished ? "false" : "true");
 	key_string(b, "note", file->note);
+	if (file->segments) {
+		key_number(b, "segments", file->segments->nr);
+		key_number(b, "segments_read", file->segments->nr_read);
+		json_marks(b, file->segments);
+	}
 	json_start(b, p);
 	key_string(b, "command", str(p, meta->command));
 	key_string(b, "hostname", str(p, meta->hostname));

@@ -17,6 +17,8 @@
 #include "core/profile/facts.h"
 #include "core/profile/gpu_kinds.h"
 #include "core/profile/profile.h"
+#include "core/segments/marks.h"
+#include "core/segments/segments_read.h"
 #include "output/export/chrome_gpu.h"
 #include "output/insight/gpu_estimates.h"
 #include "output/report/grid.h"
@@ -409,6 +411,21 @@ static void add_derived_rules(struct buffer *b, const struct info *info, const s
 	end_table(b, &g, nr);
 }
 
+static void add_marks(struct buffer *b, const struct segments_found *found)
+{
+	for (size_t i = 0; found && i < found->nr_marks; i++) {
+		time_t s = (time_t)(found->marks[i].realtime_ns / 1000000000);
+		char when[64] = "";
+		struct tm tm;
+
+		if (gmtime_r(&s, &tm))
+			strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S +0000", &tm);
+		buffer_printf(b, "%-12s%s  ", i ? "" : "marks", when);
+		add_clean(b, found->marks[i].text);
+		buffer_add_char(b, '\n');
+	}
+}
+
 void info_print_text(struct buffer *b, const struct info *info, const struct profile *p,
 		     const struct info_file *file)
 {
@@ -416,8 +433,14 @@ void info_print_text(struct buffer *b, const struct info *info, const struct pro
 	if (p->meta.unfinished)
 		buffer_printf(b, "%-12sUNFINISHED: %s\n", "state", file->note);
 	else
-		line(b, "state", "finished");
+		line(b, "state",
+		     file->segments && file->segments->is_recorded_into ? "being recorded"
+									: "finished");
+	if (file->segments)
+		buffer_printf(b, "%-12s%zu, %zu of them read\n", "segments", file->segments->nr,
+			      file->segments->nr_read);
 	add_origin(b, info, p);
+	add_marks(b, file->segments);
 	add_samples(b, info, p);
 	info_gil_text(b, info);
 	if (info->nr_samples)

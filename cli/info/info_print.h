@@ -15,12 +15,15 @@ struct profile;
 struct profile_module;
 
 /* The file that the profile was read from. */
+struct segments_found;
+
 struct info_file {
 	const char *path;
-	const char *note;    /* what is missing from it; "" = nothing */
-	uint64_t size_bytes; /* 0 = unknown: a pipe */
-	size_t columns;	     /* of the terminal; 0 = no terminal */
-	bool unicode;	     /* the terminal shows Unicode */
+	const char *note;		       /* what is missing from it; "" = nothing */
+	uint64_t size_bytes;		       /* 0 = unknown: a pipe */
+	const struct segments_found *segments; /* of a folder; NULL: a file */
+	size_t columns;			       /* of the terminal; 0 = no terminal */
+	bool unicode;			       /* the terminal shows Unicode */
 };
 
 void info_print_text(struct buffer *b, const struct info *info, const struct profile *p,

@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/input/load_folder.h"
 #include "cli/input/load_perf_data.h"
 #include "cli/input/lookahead.h"
 #include "core/base/alloc.h"
@@ -26,6 +27,7 @@
 #include "core/recording/recfile.h"
 #include "core/segments/folder.h"
 #include "core/segments/names_folder.h"
+#include "core/segments/segments_read.h"
 #include "output/select/filter.h"
 #include "output/codec/gzip.h"
 #include "output/import/importer.h"
@@ -272,6 +274,25 @@ static int load(FILE *f, const char *name, const struct load_opts *opts, bool ex
 	return err;
 }
 
+/* The recorders of segments name what they can; the rest is named here. */
+static int load_folder(const char *path, const struct load_opts *opts, struct profile **ret_profile)
+{
+	char *note;
+	int err = folder_load(path, opts, ret_profile, &note);
+
+	if (err)
+		return err;
+	if (!opts->no_warnings)
+		warn(*ret_profile, path, note);
+	if (opts->ret_note)
+		*opts->ret_note = note;
+	else
+		free(note);
+	if (!opts->no_symbols)
+		symbolize(*ret_profile, opts);
+	return 0;
+}
+
 /* The bytes of a file from here to its end; 0 for a pipe. */
 static uint64_t size_of(FILE *f)
 {
@@ -294,29 +315,67 @@ static int filter(struct profile *p, const char *name, const struct load_opts *o
 	return err;
 }
 
-int profile_load(const char *path, const struct load_opts *opts, struct profile **ret_profile)
+static bool names_a_mark(const struct load_opts *opts)
 {
-	static const struct load_opts defaults;
-	struct profile *p = NULL;
-	const char *name = !path ? LOAD_DEFAULT_PATH : strcmp(path, "-") ? path : "standard input";
+	return opts->filter && (filter_from(opts->filter).kind == MOMENT_OF_MARK ||
+				filter_to(opts->filter).kind == MOMENT_OF_MARK);
+}
+
+static int load_file(const char *path, const char *name, const struct load_opts *opts,
+		     struct profile **ret_profile)
+{
 	FILE *f = NULL;
 	int err = open_input(path, &f);
 
 	if (err)
 		return err;
-	opts = opts ? opts : &defaults;
-	if (opts->ret_note)
-		*opts->ret_note = NULL;
+	if (names_a_mark(opts)) {
+		log_error(0, "find marks in '%s': only a folder of segments has them", name);
+		if (f != stdin)
+			fclose(f);
+		return -ENODATA;
+	}
 	memory_guard_begin(name, size_of(f));
-	err = load(f, name, opts, false, &p);
+	err = load(f, name, opts, false, ret_profile);
 	memory_guard_end();
 	if (f != stdin)
 		fclose(f);
+	return err;
+}
+
+/* Of a folder, the segments of other hosts were not read. */
+static int check_host(const struct profile *p, const char *name, const struct load_opts *opts)
+{
+	const char *want = opts->filter ? filter_host(opts->filter) : NULL;
+
+	if (!want || !strcmp(want, profile_str(p, p->meta.hostname)))
+		return 0;
+	log_error(0, "show what '%s' recorded on %s: it was recorded on %s", name, want,
+		  p->meta.hostname ? profile_str(p, p->meta.hostname) : "an unknown host");
+	return -ENODATA;
+}
+
+int profile_load(const char *path, const struct load_opts *opts, struct profile **ret_profile)
+{
+	static const struct load_opts defaults;
+	struct profile *p = NULL;
+	const char *name = !path ? LOAD_DEFAULT_PATH : strcmp(path, "-") ? path : "standard input";
+	int err;
+
+	opts = opts ? opts : &defaults;
+	if (opts->ret_note)
+		*opts->ret_note = NULL;
+	if (path && strcmp(path, "-") && segments_is_folder(path))
+		err = load_folder(path, opts, &p);
+	else
+		err = load_file(path, name, opts, &p);
 	if (!err && p->nr_stacks_left_out && !opts->no_warnings)
 		log_warning("%" PRIu64
 			    " stacks are left out, and their samples shown as %s: '%s' has "
 			    "more than there is room for",
 			    p->nr_stacks_left_out, marker_name(MARKER_OVER_LIMIT), name);
+	if (!err)
+		err = check_host(p, name, opts);
 	if (!err)
 		err = check_event(p, name, opts);
 	if (!err)

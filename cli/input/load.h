@@ -9,6 +9,7 @@
 
 struct filter;
 struct profile;
+struct segments_found;
 
 #define LOAD_DEFAULT_PATH "sprof.data"
 
@@ -20,6 +21,8 @@ struct load_opts {
 	bool no_warnings;
 	/* Takes the note of recfile_read(), "" for a finished recording; the caller frees it. */
 	char **ret_note;
+	/* Is filled where the path is a folder of segments: found->nr is not 0 then. */
+	struct segments_found *ret_found;
 	const struct filter *filter; /* the samples to keep; NULL: all */
 };
 

@@ -8,9 +8,9 @@
 #include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "core/base/alloc.h"
+#include "core/profile/moment.h"
 #include "output/select/filter.h"
 
 enum {
@@ -29,6 +29,7 @@ enum {
 	OPTION_GIL,
 	OPTION_EVENT,
 	OPTION_LABEL,
+	OPTION_ON,
 };
 
 static const struct argp_option options[] = {
@@ -49,8 +50,11 @@ static const struct argp_option options[] = {
 	  "Keep only stacks through native, kernel, jit, python, gpu ... code (--focus kind:RE)",
 	  0 },
 	{ "from", OPTION_FROM, "TIME", 0,
-	  "Keep only what happened this long after the recording began: 10, 10s, 250ms, 2m", 0 },
+	  "Keep only what happened this long after the recording began (10, 10s, 250ms, 2m), this "
+	  "long before it ended (-2h), or since that time of day (2026-11-23T19:05, in UTC with Z)",
+	  0 },
 	{ "to", OPTION_TO, "TIME", 0, "Keep only what happened before that time", 0 },
+	{ "on", OPTION_ON, "HOST", 0, "Keep only what was recorded on this host", 0 },
 	{ "thread", OPTION_THREAD, "TID|RE", 0, "Keep only these threads, by number or name", 0 },
 	{ "comm", OPTION_COMM, "RE", 0, "Keep only threads of such a name", 0 },
 	{ "gil", OPTION_GIL, NULL, 0,
@@ -65,24 +69,14 @@ static const struct argp_option options[] = {
 	{ 0 }
 };
 
-static uint64_t parse_time(const char *text, struct argp_state *state)
+static struct moment parse_time(const char *text, struct argp_state *state)
 {
-	static const struct {
-		const char *suffix;
-		double ns;
-	} units[] = { { "", 1e9 }, { "s", 1e9 },  { "ms", 1e6 },  { "us", 1e3 },
-		      { "ns", 1 }, { "m", 60e9 }, { "h", 3600e9 } };
-	double value;
-	char *end;
+	struct moment m = { 0 };
 
-	errno = 0;
-	value = strtod(text, &end);
-	if (!errno && end != text && value >= 0 && value < 1e7)
-		for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++)
-			if (!strcmp(end, units[i].suffix))
-				return (uint64_t)(value * units[i].ns + 0.5);
-	argp_error(state, "'%s' is not a time such as 10, 2.5s, 250ms, 2m", text);
-	return 0;
+	if (!moment_parse(text, &m))
+		argp_error(state, "'%s' is not a time such as 10, 2.5s, 2m, -2h, 2026-11-23T19:05",
+			   text);
+	return m;
 }
 
 static void parse_pids(struct filter *f, const char *text, struct argp_state *state)
@@ -139,7 +133,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 	if (key == ARGP_KEY_END && *filter && filter_has_no_time(*filter))
 		argp_error(state, "nothing lies between --from and --to");
-	if (key < OPTION_FOCUS || key > OPTION_LABEL)
+	if (key < OPTION_FOCUS || key > OPTION_ON)
 		return ARGP_ERR_UNKNOWN;
 	f = *filter = *filter ? *filter : filter_new();
 	switch (key) {
@@ -158,6 +152,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPTION_EVENT: filter_set_event(f, arg); break;
 	case OPTION_LABEL: parse_label(f, arg, state); break;
 	case OPTION_PID: parse_pids(f, arg, state); break;
+	case OPTION_ON: filter_set_host(f, arg); break;
 	}
 	return 0;
 }

@@ -7,8 +7,10 @@
 #include <unistd.h>
 
 #include "core/base/alloc.h"
+#include "core/base/clock.h"
 #include "core/base/full_io.h"
 #include "core/base/log.h"
+#include "core/profile/profile.h"
 #include "output/push/pusher.h"
 #include "output/push/receiver.h"
 #include "output/push/series.h"
@@ -48,8 +50,12 @@ int request_pipe_write(int fd, const struct profile *p, const struct receiver *r
 		       const struct push_labels *labels)
 {
 	struct writer w = { fd, receiver };
+	struct profile timed = *p;
 
-	return push_series_each(p, labels, make_requests, &w);
+	/* A profile without a time is as good as one of now; receivers refuse one of 1970. */
+	if (!timed.meta.start_realtime_ns)
+		timed.meta.start_realtime_ns = realtime_ns();
+	return push_series_each(&timed, labels, make_requests, &w);
 }
 
 /* 1, or 0 at the end of the pipe, or -errno; -EBADMSG if it ends before. */

@@ -150,6 +150,21 @@ static inline const char *cursor_string(struct cursor *c)
 
 static inline bool cursor_get(struct cursor *c, uint64_t *ret_value)
 {
+	const uint8_t *at = c->at;
+
+	/* Nearly all numbers of a recording have one or two bytes. */
+	if (__builtin_expect(cursor_left(c) >= 2, 1)) {
+		if (at[0] < 0x80) {
+			*ret_value = at[0];
+			c->at = at + 1;
+			return true;
+		}
+		if (at[1] && at[1] < 0x80) {
+			*ret_value = (uint64_t)(at[0] & 0x7f) | (uint64_t)at[1] << 7;
+			c->at = at + 2;
+			return true;
+		}
+	}
 	return varint_decode(&c->at, c->end, ret_value);
 }
 

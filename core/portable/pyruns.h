@@ -25,6 +25,12 @@ static __always_inline __u64 py_known_code(const struct py_layout *l, struct py_
 					   void *home);
 /* Charges the sample for a frame. Returns not 0 where its budget (budget.h) is spent. */
 static __always_inline int py_is_spent(struct py_runs *r, void *home);
+/*
+ * Does py_read_code() and py_code_id(): returns -1 where there is no code object. py_meet_new_code()
+ * does both where it is called. A file whose walks meet few code objects that are new, and that has
+ * a better place for so much code, defines PY_MEETS_CODE and its own function.
+ */
+static __always_inline __s64 py_meet_code(const struct py_layout *l, struct py_runs *r, void *home);
 /* Adds a frame to the stack at once, because its run is too long for py_runs.words. */
 static __always_inline void py_keep_frame(void *home, __u64 frame);
 /*
@@ -169,6 +175,19 @@ static __always_inline int py_stop(struct py_runs *r)
 	return 1;
 }
 
+static __always_inline __s64 py_meet_new_code(const struct py_layout *l, struct py_runs *r,
+					      void *home)
+{
+	return py_read_code(l, &r->walk) ? -1 : (__s64)py_code_id(l, r, home);
+}
+
+#ifndef PY_MEETS_CODE
+static __always_inline __s64 py_meet_code(const struct py_layout *l, struct py_runs *r, void *home)
+{
+	return py_meet_new_code(l, r, home);
+}
+#endif
+
 /*
  * Adds the frame at walk.frame to the run and goes to the next one; frames that do not fit are left
  * from r->rest on. 0 = go on; else the run is over.
@@ -176,7 +195,8 @@ static __always_inline int py_stop(struct py_runs *r)
 static __always_inline int py_take_frame(const struct py_layout *l, struct py_runs *r, void *home)
 {
 	struct py_walk *w = &r->walk;
-	__u64 id, position, at = w->frame;
+	__u64 position, at = w->frame;
+	__s64 id;
 	int last;
 
 	if (py_is_spent(r, home))
@@ -205,11 +225,11 @@ static __always_inline int py_take_frame(const struct py_layout *l, struct py_ru
 		return last;
 	}
 	py_take_code(l, w);
-	id = py_known_code(l, r, home);
+	id = (__s64)py_known_code(l, r, home);
 	if (!id) {
-		if (py_read_code(l, w))
+		id = py_meet_code(l, r, home);
+		if (id < 0)
 			goto broken;
-		id = py_code_id(l, r, home);
 		if (r->spent)
 			return py_stop(r);
 		if (!id)
@@ -218,11 +238,11 @@ static __always_inline int py_take_frame(const struct py_layout *l, struct py_ru
 	position = py_read_position(l, w) >> 1;
 	if (position > CODE_POSITION_MASK)
 		position = 0;
-	id = FRAME_PYTHON | id << CODE_POSITION_BITS | position;
+	position |= FRAME_PYTHON | (__u64)id << CODE_POSITION_BITS;
 	if (r->rest)
-		py_keep_frame(home, id);
+		py_keep_frame(home, position);
 	else
-		r->words[r->nr++ & (PY_RUN_WORDS - 1)] = id;
+		r->words[r->nr++ & (PY_RUN_WORDS - 1)] = position;
 	return last;
 broken:
 	w->frame = 0;

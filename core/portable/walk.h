@@ -133,16 +133,20 @@ static __always_inline __u32 walk_search_run(const __u32 *words, __u32 first, __
 	__u32 lo = 0, hi = nr; /* words[lo] is in force, words[hi] is beyond; word 0 starts at 0 */
 
 	for (int i = 0; i < 11; i++) {
-		__u32 mid, word;
+		__u32 mid, word, below;
 
 		if (hi - lo <= 1)
 			break;
 		mid = (lo + hi) >> 1;
 		word = words[(first + mid) & index_mask];
-		if ((word >> 16) <= low)
-			lo = mid;
-		else
-			hi = mid;
+		/*
+		 * 1 if the row begins at or before `low`, else 0. A branch here would be
+		 * mispredicted half of the time, and the BPF verifier would follow both ways.
+		 */
+		below = ((word >> 16) - low - 1) >> 31;
+		__asm__("" : "+r"(below)); /* or compilers would make a branch of it */
+		lo += (mid - lo) * below;
+		hi = mid + (hi - mid) * below;
 	}
 	return walk_row_rule(words[(first + lo) & index_mask]);
 }

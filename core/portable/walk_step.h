@@ -20,6 +20,26 @@
  */
 static __always_inline int walk_read(void *ctx, __u64 address, __u64 *ret);
 
+#define WALK_GREGS (WALK_NR_REGS + 1) /* words: the registers of a ucontext, and the pc */
+
+/*
+ * Reads the WALK_GREGS words at `address`. 0, or not 0 where they cannot be read. A file that has a
+ * better way than word by word into `buffer` defines WALK_READS_GREGS and its own function.
+ */
+static __always_inline int walk_read_gregs(void *ctx, __u64 address, __u64 *buffer,
+					   const __u64 **ret_gregs);
+#ifndef WALK_READS_GREGS
+static __always_inline int walk_read_gregs(void *ctx, __u64 address, __u64 *buffer,
+					   const __u64 **ret_gregs)
+{
+	*ret_gregs = buffer;
+	for (__u32 i = 0; i < WALK_GREGS; i++)
+		if (walk_read(ctx, address + 8 * i, &buffer[i]))
+			return 1;
+	return 0;
+}
+#endif
+
 #define WALK_FP_REACH (1u << 20) /* bytes above sp within which a frame pointer is believed */
 
 /*
@@ -63,20 +83,16 @@ static __always_inline enum walk_status walk_apply_fp(struct walk_regs *regs, vo
  */
 static __always_inline enum walk_status walk_apply_signal(struct walk_regs *regs, void *ctx)
 {
-	__u64 gregs = regs->sp + WALK_UCONTEXT_GREGS, pc;
+	__u64 buffer[WALK_GREGS];
+	const __u64 *gregs;
 
-	if (walk_read(ctx, gregs + 8 * WALK_NR_REGS, &pc))
+	if (walk_read_gregs(ctx, regs->sp + WALK_UCONTEXT_GREGS, buffer, &gregs))
 		return WALK_READ_FAULT;
-	for (__u32 i = 0; i < WALK_NR_REGS; i++) {
-		__u64 value;
-
-		if (walk_read(ctx, gregs + 8 * i, &value))
-			return WALK_READ_FAULT;
-		regs->gpr[(WALK_UCONTEXT_ORDER >> (4 * i)) & (WALK_NR_REGS - 1)] = value;
-	}
-	if (!pc)
+	for (__u32 i = 0; i < WALK_NR_REGS; i++)
+		regs->gpr[(WALK_UCONTEXT_ORDER >> (4 * i)) & (WALK_NR_REGS - 1)] = gregs[i];
+	if (!gregs[WALK_NR_REGS])
 		return WALK_END;
-	regs->pc = pc;
+	regs->pc = gregs[WALK_NR_REGS];
 	regs->sp = regs->gpr[WALK_REG_SP];
 	regs->fp = regs->gpr[WALK_REG_FP];
 	regs->exact = 1;

@@ -44,6 +44,7 @@
 #define ESTIMATE "pnnnsnnnnnn"
 #define EVENT "nsn"
 #define MEMORY_SAMPLED "pnnn"
+#define RESOURCE "pss"
 
 CHECK(DEVICE, fact_gpu_device);
 CHECK(WORK, fact_gpu_work);
@@ -70,6 +71,7 @@ CHECK(LEVEL, fact_gpu_level);
 CHECK(ESTIMATE, fact_gpu_estimate);
 CHECK(EVENT, fact_event);
 CHECK(MEMORY_SAMPLED, fact_memory_sampled);
+CHECK(RESOURCE, fact_resource);
 
 static const struct fact_info infos[NR_FACT_KINDS] = {
 	[FACT_GPU_DEVICE] = { DEVICE, sizeof(DEVICE) - 1, 2 },
@@ -97,6 +99,7 @@ static const struct fact_info infos[NR_FACT_KINDS] = {
 	[FACT_GPU_ESTIMATE] = { ESTIMATE, sizeof(ESTIMATE) - 1, 5 },
 	[FACT_EVENT] = { EVENT, sizeof(EVENT) - 1, 1 },
 	[FACT_MEMORY_SAMPLED] = { MEMORY_SAMPLED, sizeof(MEMORY_SAMPLED) - 1, 1 },
+	[FACT_RESOURCE] = { RESOURCE, sizeof(RESOURCE) - 1, 1 },
 };
 
 struct fact_table {

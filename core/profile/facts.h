@@ -47,6 +47,7 @@ enum fact_kind {
 	FACT_GPU_ESTIMATE = 23,
 	FACT_EVENT = 24,
 	FACT_MEMORY_SAMPLED = 25,
+	FACT_RESOURCE = 26,
 	NR_FACT_KINDS
 };
 
@@ -365,6 +366,18 @@ struct fact_rank {
 	uint64_t nr_ranks;	   /* of the job; 0: unknown */
 	uint64_t host;		   /* string: of a merged recording; "": that of the recording */
 };
+
+/*
+ * What the environment of a process says that it is to OpenTelemetry, at most FACT_RESOURCE_MAX
+ * bytes of each. Key: pid.
+ */
+struct fact_resource {
+	uint64_t pid;
+	uint64_t service;    /* string: OTEL_SERVICE_NAME; "": not set */
+	uint64_t attributes; /* string: OTEL_RESOURCE_ATTRIBUTES, as it is; "": not set */
+};
+
+#define FACT_RESOURCE_MAX 4096
 
 enum collective_way {
 	COLLECTIVE_GPU = 1,  /* a kernel of a communication library */

@@ -245,6 +245,7 @@ struct profile_meta {
 	uint64_t start_realtime_ns; /* Unix time */
 	uint64_t start_ns, end_ns;  /* CLOCK_MONOTONIC, as sample times */
 	bool unfinished;	    /* the recording is unfinished: only what was flushed is here */
+	bool is_cut; /* its reader has left out what is not in the wanted time */
 	/* Frames of files with a build-id are named beside the recording. */
 	bool names_beside;
 	/* enum profile_column + 1: what the file asks to be shown first; 0 = nothing */

@@ -150,7 +150,7 @@ static bool decode_meta(struct decoder *d, struct cursor *c)
 			set_meta(d->p, name, id);
 		free(name);
 	}
-	return true;
+	return decoder_wants_host(d);
 }
 
 static bool decode_module(struct decoder *d, struct cursor *c, uint32_t *ret_id)
@@ -183,7 +183,7 @@ static bool decode_module(struct decoder *d, struct cursor *c, uint32_t *ret_id)
 	if (module.kind == MODULE_JIT)
 		module.ino += (uint64_t)d->part.number << 40;
 	else if (!module.build_id_size && profile_module_has_addresses(&module))
-		module.ino += (uint64_t)d->part.boot << 40;
+		module.ino += (uint64_t)decoder_boot(d) << 40;
 	*ret_id = profile_module(d->p, &module);
 	return true;
 }

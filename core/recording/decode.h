@@ -26,6 +26,9 @@ struct decoder {
 	struct profile *p;
 	bool is_part; /* the recording is added to others */
 	struct recfile_part part;
+	bool is_of_other_host; /* than the wanted one: nothing more is decoded */
+	bool knows_boot;
+	uint32_t boot;		   /* the number of its boot */
 	uint64_t zero_realtime_ns; /* the time of day when this recording's clock was 0 */
 	uint64_t nr_cut;	   /* samples outside the wanted time */
 	struct id_map strings, modules, threads, frames, stacks, functions;
@@ -47,8 +50,14 @@ struct decoder {
 void decoder_init(struct decoder *d, struct profile *p);
 void decoder_fini(struct decoder *d);
 
+/* The recording whose header has been read is added to what p holds. */
+void decoder_begin_part(struct decoder *d, const struct recfile_part *part);
+/* The number of the boot it ran in, 0 where it is not added to others. */
+uint32_t decoder_boot(struct decoder *d);
 /* A time of the recording on the clock of the profile that it is added to. */
 uint64_t decoder_time(const struct decoder *d, uint64_t time_ns);
+/* Is it of the wanted host, or not known to be of another? */
+bool decoder_wants_host(struct decoder *d);
 /*
  * Is the sample in the wanted part of the recording? If so, its time becomes that of the profile.
  */

@@ -4,9 +4,40 @@
  */
 #include "core/recording/decode.h"
 
+#include <string.h>
+
 #include "core/profile/profile.h"
 
 #define SAME_CLOCK_NS 1000000000ll /* by which the time of day may be set meanwhile */
+
+void decoder_begin_part(struct decoder *d, const struct recfile_part *part)
+{
+	d->is_part = true;
+	d->part = *part;
+	d->zero_realtime_ns = d->p->meta.start_realtime_ns - d->p->meta.start_ns;
+	if (!d->part.zero_realtime_ns)
+		d->part.zero_realtime_ns = d->zero_realtime_ns;
+}
+
+uint32_t decoder_boot(struct decoder *d)
+{
+	const struct profile *p = d->p;
+
+	if (!d->knows_boot && d->is_part && d->part.number_of_boot)
+		d->boot = d->part.number_of_boot(d->part.context, profile_str(p, p->meta.hostname),
+						 profile_str(p, p->meta.boot));
+	d->knows_boot = true;
+	return d->boot;
+}
+
+bool decoder_wants_host(struct decoder *d)
+{
+	const char *host = profile_str(d->p, d->p->meta.hostname);
+
+	d->is_of_other_host =
+		d->is_part && d->part.host && d->p->meta.hostname && strcmp(host, d->part.host);
+	return !d->is_of_other_host;
+}
 
 uint64_t decoder_time(const struct decoder *d, uint64_t time_ns)
 {

@@ -124,37 +124,28 @@ int recfile_follow_next(struct recfile_follow *follow, struct profile **ret_prof
 struct recfile_part {
 	/* Keep samples whose time of day, Unix time in ns, is in [from, to). */
 	uint64_t from_realtime_ns, to_realtime_ns;
+	const char *host; /* of other hosts it is not added; NULL: of any */
 	/*
-	 * Recordings with the same number ran on one host in one boot: kernel addresses mean the
-	 * same there. At most 2^23.
+	 * Numbers what ran on one host in one boot: kernel addresses mean the same there. The
+	 * numbers are below 2^23.
 	 */
-	uint32_t boot;
+	uint32_t (*number_of_boot)(void *context, const char *host, const char *boot);
+	void *context;
 	/* Runtime code of a process may be replaced: a number that no other recording has. */
 	uint32_t number;
 	/*
-	 * Times become those on the clock of the first recording, whose time of day was
-	 * `zero_realtime_ns` when CLOCK_MONOTONIC was 0.
+	 * Times become those on the clock of the first recording that was added: what the time of
+	 * day was when its CLOCK_MONOTONIC was 0. 0: this is the first, and sets it.
 	 */
 	uint64_t zero_realtime_ns;
 };
 
-/* What is said of one recording, without its samples. Strings are the caller's. */
-struct recfile_head {
-	uint64_t start_realtime_ns, start_ns;
-	char *hostname, *boot;
-};
-
-/*
- * Reads the header and the first chunk. 0 or -errno as recfile_read(); strings that are not known
- * are "". The file is read from its beginning.
- */
-int recfile_read_head(FILE *f, struct recfile_head *ret_head);
 /*
  * Adds the recording to `p`: its samples, what they refer to, and its counters. Facts of processes,
  * events and limits come with it; sums over the time of a recording (locks, threads, system calls)
  * do not. p->meta gets what is not set, and unfinished is set where this recording is. *ret_note as
- * in recfile_read().
+ * in recfile_read(). -ENOENT: it is of another host; the profile is as it was but for its strings.
  */
-int recfile_add(FILE *f, struct profile *p, const struct recfile_part *part, char **ret_note);
+int recfile_add(FILE *f, struct profile *p, struct recfile_part *part, char **ret_note);
 
 #endif

@@ -178,7 +178,7 @@ static void read_chunks(struct reader *r)
 {
 	struct record_chunk chunk;
 
-	while (!r->last && see(r, sizeof(chunk))) {
+	while (!r->last && !r->decoder.is_of_other_host && see(r, sizeof(chunk))) {
 		memcpy(&chunk, r->data + r->start, sizeof(chunk));
 		if (!chunk_header_is_good(&chunk)) {
 			note_damage(r);
@@ -272,33 +272,6 @@ int recfile_read(FILE *f, struct profile **ret_profile, char **ret_note)
 
 /* ---- recordings of a folder */
 
-int recfile_read_head(FILE *f, struct recfile_head *ret_head)
-{
-	struct profile *p = profile_new();
-	struct record_chunk chunk;
-	struct reader r;
-	int err = reader_init(&r, f, p);
-
-	if (!err)
-		err = read_file_header(&r, p);
-	if (!err && see(&r, sizeof(chunk))) {
-		memcpy(&chunk, r.data + r.start, sizeof(chunk));
-		if (chunk_header_is_good(&chunk) && see(&r, sizeof(chunk) + chunk.stored_size))
-			take_chunk(&r, &chunk);
-	}
-	err = err ? err : r.error;
-	if (!err)
-		*ret_head = (struct recfile_head){
-			.start_realtime_ns = p->meta.start_realtime_ns,
-			.start_ns = p->meta.start_ns,
-			.hostname = xstrdup(profile_str(p, p->meta.hostname)),
-			.boot = xstrdup(profile_str(p, p->meta.boot)),
-		};
-	profile_free(p);
-	reader_fini(&r);
-	return err;
-}
-
 static void add_counts(uint64_t *to, const uint64_t *from, size_t nr)
 {
 	for (size_t i = 0; i < nr; i++)
@@ -353,7 +326,7 @@ static void join_meta(struct reader *r, struct profile *p, const struct profile_
 	p->meta = m;
 }
 
-int recfile_add(FILE *f, struct profile *p, const struct recfile_part *part, char **ret_note)
+int recfile_add(FILE *f, struct profile *p, struct recfile_part *part, char **ret_note)
 {
 	const struct profile_meta meta = p->meta;
 	const struct profile_stats stats = p->stats;
@@ -366,11 +339,9 @@ int recfile_add(FILE *f, struct profile *p, const struct recfile_part *part, cha
 	if (!err)
 		err = read_file_header(&r, p);
 	if (!err) {
-		r.decoder.is_part = true;
-		r.decoder.part = *part;
-		r.decoder.zero_realtime_ns = p->meta.start_realtime_ns - p->meta.start_ns;
+		decoder_begin_part(&r.decoder, part);
 		read_chunks(&r);
-		err = r.error;
+		err = r.decoder.is_of_other_host ? -ENOENT : r.error;
 	}
 	if (err) {
 		p->meta = meta;
@@ -378,6 +349,7 @@ int recfile_add(FILE *f, struct profile *p, const struct recfile_part *part, cha
 	} else {
 		finish_profile(&r, p, first_sample);
 		join_meta(&r, p, &meta);
+		part->zero_realtime_ns = r.decoder.part.zero_realtime_ns;
 		add_counts((uint64_t *)&p->stats, (const uint64_t *)&stats,
 			   sizeof(stats) / sizeof(uint64_t));
 		*ret_note = describe(&r);

@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -44,6 +43,7 @@ static int64_t clock_ns(clockid_t clock)
 static int lock_folder(int dir, pid_t *ret_owner, int *ret_lock)
 {
 	int fd = openat(dir, LOCK, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+	struct flock lock = { .l_type = F_WRLCK };
 	char text[32] = "";
 	struct stat st;
 
@@ -53,8 +53,8 @@ static int lock_folder(int dir, pid_t *ret_owner, int *ret_lock)
 		close(fd);
 		return -EINVAL;
 	}
-	if (flock(fd, LOCK_EX | LOCK_NB)) {
-		int err = errno;
+	if (fcntl(fd, F_OFD_SETLK, &lock)) {
+		int err = errno == EACCES || errno == EAGAIN ? EWOULDBLOCK : errno;
 
 		if (pread(fd, text, sizeof(text) - 1, 0) > 0)
 			*ret_owner = (pid_t)strtol(text, NULL, 10);

@@ -7,9 +7,8 @@
 #include <unistd.h>
 
 #include "core/base/buffer.h"
-#include "core/untrusted/remote_read.h"
+#include "core/untrusted/process_environment.h"
 
-#define MAX_ENVIRONMENT (4u << 20)
 #define MAX_RANK 10000000
 
 static const struct {
@@ -87,18 +86,23 @@ bool job_rank_parse(const char *environment, size_t size, struct job_rank *ret_r
 	return found;
 }
 
+bool job_rank_of_environment(const struct process_environment *environment,
+			     struct job_rank *ret_rank)
+{
+	const struct environment e = { environment->text.data, environment->text.size };
+
+	return find(&e, ret_rank);
+}
+
 bool job_rank_of_process(pid_t pid, struct job_rank *ret_rank)
 {
-	FILE *f = remote_open(pid, "environ");
-	struct buffer b = { 0 };
+	struct process_environment e;
 	bool found;
 
-	if (!f)
+	if (!process_environment_read(pid, &e))
 		return false;
-	buffer_add_file(&b, f, MAX_ENVIRONMENT);
-	fclose(f);
-	found = job_rank_parse(b.data, b.size, ret_rank);
-	buffer_fini(&b);
+	found = job_rank_of_environment(&e, ret_rank);
+	process_environment_fini(&e);
 	return found;
 }
 

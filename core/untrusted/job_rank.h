@@ -11,6 +11,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+struct process_environment;
+
 struct job_rank {
 	uint32_t rank;	     /* within the job, or else within the host */
 	uint32_t nr_ranks;   /* 0: unknown */
@@ -22,6 +24,8 @@ struct job_rank {
  * rank, or nonsense.
  */
 bool job_rank_parse(const char *environment, size_t size, struct job_rank *ret_rank);
+bool job_rank_of_environment(const struct process_environment *environment,
+			     struct job_rank *ret_rank);
 /* Of a running process. False also where its environment cannot be read. */
 bool job_rank_of_process(pid_t pid, struct job_rank *ret_rank);
 /* Of this process. */

@@ -31,6 +31,7 @@ struct writer {
 	struct profile *strings;	    /* interns the string table */
 	struct buffer message, inner, text; /* scratch */
 	bool columns[NR_COLUMNS];
+	const char *type, *unit;		    /* of the column that is shown first */
 	uint32_t *order;			    /* stack_groups_order() */
 	uint32_t *location_of_frame, *function_ids; /* 0 = not in use */
 	uint32_t *frames, *functions;		    /* in the order of their ids */
@@ -64,21 +65,27 @@ static void add_value_type(struct writer *w, uint32_t field, const char *type, c
 static void add_types(struct writer *w)
 {
 	const enum profile_column shown = column_default(w->p);
-	const char *first = NULL;
 
+	w->type = NULL;
 	for (unsigned int c = 0; c < NR_COLUMNS; c++) {
+		const char *type = column_pprof_name(column_info_of(w->p, c));
+
 		if (!w->columns[c])
 			continue;
 		if (c == COLUMN_CPU)
 			add_value_type(w, PPROF_SAMPLE_TYPE, "samples", "count");
-		add_value_type(w, PPROF_SAMPLE_TYPE, column_pprof_name(column_info_of(w->p, c)),
-			       export_column_unit(c));
-		first = first && c != shown ? first : column_pprof_name(column_info_of(w->p, c));
+		add_value_type(w, PPROF_SAMPLE_TYPE, type, export_column_unit(c));
+		if (!w->type || c == shown) {
+			w->type = type;
+			w->unit = export_column_unit(c);
+		}
 	}
-	if (!first)
-		add_value_type(w, PPROF_SAMPLE_TYPE, "count", "count");
-	else
-		protobuf_add_number(w->b, PPROF_DEFAULT_SAMPLE_TYPE, string_id(w, first));
+	if (w->type) {
+		protobuf_add_number(w->b, PPROF_DEFAULT_SAMPLE_TYPE, string_id(w, w->type));
+		return;
+	}
+	w->type = w->unit = "count";
+	add_value_type(w, PPROF_SAMPLE_TYPE, w->type, w->unit);
 }
 
 static void add_label(struct writer *w, const char *key, const char *string, uint64_t number)
@@ -428,6 +435,9 @@ static void add_meta(struct writer *w)
 	if (m->freq_hz && w->columns[COLUMN_CPU]) {
 		add_value_type(w, PPROF_PERIOD_TYPE, "cpu", "nanoseconds");
 		protobuf_add_number(w->b, PPROF_PERIOD, 1000000000 / m->freq_hz);
+	} else {
+		/* Parca 0.28.0 crashes where there is none. */
+		add_value_type(w, PPROF_PERIOD_TYPE, w->type, w->unit);
 	}
 	add_comment(w, "command", profile_str(p, m->command));
 	add_comment(w, "hostname", profile_str(p, m->hostname));

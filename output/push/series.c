@@ -120,13 +120,43 @@ static void label_process(struct push_labels *labels, const struct profile *p, u
 		push_labels_set(labels, "host.name", text(p, rank->host));
 }
 
+/*
+ * What the process says of itself replaces what is guessed, the service and the host, but not what
+ * is known: its number, its cgroup.
+ */
+static void label_resource(struct push_labels *labels, const struct profile *p, uint32_t pid)
+{
+	static const char *const guessed[] = { "service.name", "host.name" };
+	const struct fact_resource *r = row_of(p, FACT_RESOURCE, sizeof(struct fact_resource), pid);
+	struct push_labels said = { 0 };
+
+	if (!r)
+		return;
+	push_labels_take_otel(&said, text(p, r->attributes));
+	push_labels_set(&said, "service.name", text(p, r->service));
+	for (size_t i = 0; i < said.nr; i++) {
+		bool is_guess = false;
+
+		for (size_t k = 0; k < sizeof(guessed) / sizeof(*guessed); k++)
+			is_guess |= !strcmp(said.list[i].key, guessed[k]);
+		if (is_guess || !push_labels_find(labels, said.list[i].key))
+			push_labels_set(labels, said.list[i].key, said.list[i].value);
+	}
+	push_labels_fini(&said);
+}
+
 static void label(struct push_labels *labels, const struct profile *p, uint32_t pid,
 		  const struct push_labels *own)
 {
 	push_labels_set(labels, "service.name", "unknown_service"); /* as OpenTelemetry has it */
 	push_labels_set(labels, "host.name", text(p, p->meta.hostname));
-	if (pid != NO_PROCESS)
+	/* The user's first, so that no process fills the room for them. */
+	for (size_t i = 0; own && i < own->nr; i++)
+		push_labels_set(labels, own->list[i].key, own->list[i].value);
+	if (pid != NO_PROCESS) {
 		label_process(labels, p, pid);
+		label_resource(labels, p, pid);
+	}
 	for (size_t i = 0; own && i < own->nr; i++)
 		push_labels_set(labels, own->list[i].key, own->list[i].value);
 }

@@ -44,7 +44,8 @@ struct filter {
 	int nr_threads, nr_comms;
 	uint32_t *pids;
 	size_t nr_pids, pids_capacity;
-	uint64_t from_ns, to_ns;
+	struct moment from, to;
+	char *host; /* NULL: any */
 	bool hides_noise, holds_gil;
 	char *event; /* NULL: the event with the most samples */
 	char *labels[MAX_LABELS];
@@ -53,10 +54,7 @@ struct filter {
 
 struct filter *filter_new(void)
 {
-	struct filter *f = xcalloc(1, sizeof(*f));
-
-	f->to_ns = UINT64_MAX;
-	return f;
+	return xcalloc(1, sizeof(struct filter));
 }
 
 static void free_comms(struct comm *comms, int nr)
@@ -75,6 +73,7 @@ void filter_free(struct filter *f)
 	free_comms(f->threads, f->nr_threads);
 	free_comms(f->comms, f->nr_comms);
 	free(f->pids);
+	free(f->host);
 	free(f->event);
 	for (size_t i = 0; i < f->nr_labels; i++)
 		free(f->labels[i]);
@@ -170,19 +169,44 @@ void filter_add_pid(struct filter *f, uint32_t pid)
 	f->pids[f->nr_pids++] = pid;
 }
 
-void filter_set_from(struct filter *f, uint64_t from_ns)
+void filter_set_from(struct filter *f, struct moment from)
 {
-	f->from_ns = from_ns;
+	f->from = from;
 }
 
-void filter_set_to(struct filter *f, uint64_t to_ns)
+void filter_set_to(struct filter *f, struct moment to)
 {
-	f->to_ns = to_ns;
+	f->to = to;
+}
+
+struct moment filter_from(const struct filter *f)
+{
+	return f->from;
+}
+
+struct moment filter_to(const struct filter *f)
+{
+	return f->to;
+}
+
+void filter_set_host(struct filter *f, const char *host)
+{
+	free(f->host);
+	f->host = xstrdup(host);
+}
+
+const char *filter_host(const struct filter *f)
+{
+	return f->host;
 }
 
 bool filter_has_no_time(const struct filter *f)
 {
-	return f->from_ns >= f->to_ns;
+	bool is_start = f->from.kind == MOMENT_NOT_SET && f->to.kind == MOMENT_AFTER_START;
+
+	if (f->to.kind == MOMENT_NOT_SET || f->to.kind == MOMENT_OF_MARK || (f->from.kind != f->to.kind && !is_start))
+		return false;
+	return f->to.kind == MOMENT_BEFORE_END ? f->from.ns <= f->to.ns : f->from.ns >= f->to.ns;
 }
 
 /* ---- samples, by thread, label, time and GIL */
@@ -214,14 +238,15 @@ static bool has_thread_rules(const struct filter *f)
 
 static bool has_time_rules(const struct filter *f)
 {
-	return f->from_ns || f->to_ns != UINT64_MAX;
+	return f->from.kind != MOMENT_NOT_SET || f->to.kind != MOMENT_NOT_SET;
 }
 
 struct samples {
 	const struct filter *filter;
 	const struct profile *p;
 	bool *keep_thread; /* by thread; NULL: keep all, also samples without a thread */
-	uint64_t start_ns;
+	bool by_time;
+	uint64_t from_ns, to_ns; /* as times of samples */
 };
 
 static bool keep_sample(void *context, const struct profile_sample *sample)
@@ -235,17 +260,40 @@ static bool keep_sample(void *context, const struct profile_sample *sample)
 	for (size_t i = 0; i < s->filter->nr_labels; i++)
 		if (!labels_has(s->p, sample, s->filter->labels[i]))
 			return false;
-	if (!has_time_rules(s->filter))
-		return true;
-	if (sample->time_ns < s->start_ns)
-		return sample->time_ns && !s->filter->from_ns;
-	return sample->time_ns - s->start_ns >= s->filter->from_ns &&
-	       sample->time_ns - s->start_ns < s->filter->to_ns;
+	return !s->by_time ||
+	       (sample->time_ns && sample->time_ns >= s->from_ns && sample->time_ns < s->to_ns);
+}
+
+/* The clock of samples began at that time of day. */
+static uint64_t clock_zero(const struct profile *p)
+{
+	return p->meta.start_realtime_ns - p->meta.start_ns;
+}
+
+static uint64_t time_of_sample(const struct profile *p, const struct moment *m)
+{
+	uint64_t time = moment_time(m, p->meta.start_ns, p->meta.end_ns);
+
+	if (m->kind != MOMENT_OF_DAY)
+		return time;
+	return time > clock_zero(p) ? time - clock_zero(p) : 0;
+}
+
+/* A sample may be a little older than its recording: without a rule, or from 0 on, it counts. */
+static void set_times(struct samples *s)
+{
+	const struct filter *f = s->filter;
+	bool from_start = f->from.kind == MOMENT_AFTER_START && !f->from.ns;
+
+	s->by_time = has_time_rules(f) && !s->p->meta.is_cut;
+	if (f->from.kind != MOMENT_NOT_SET && !from_start)
+		s->from_ns = time_of_sample(s->p, &f->from);
+	s->to_ns = f->to.kind != MOMENT_NOT_SET ? time_of_sample(s->p, &f->to) : UINT64_MAX;
 }
 
 static void filter_samples(const struct filter *f, struct profile *p)
 {
-	struct samples s = { .filter = f, .p = p, .start_ns = p->meta.start_ns };
+	struct samples s = { .filter = f, .p = p };
 
 	if (!has_thread_rules(f) && !has_time_rules(f) && !f->holds_gil && !f->nr_labels)
 		return;
@@ -259,6 +307,7 @@ static void filter_samples(const struct filter *f, struct profile *p)
 					   fits_pids(f, t->pid);
 		}
 	}
+	set_times(&s);
 	restack_samples(p, keep_sample, &s);
 	free(s.keep_thread);
 }

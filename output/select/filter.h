@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/profile/moment.h"
+
 struct filter;
 struct profile;
 
@@ -42,11 +44,20 @@ int filter_add_thread(struct filter *filter, const char *number_or_text, char *w
 int filter_add_comm(struct filter *filter, const char *text, char *why, size_t why_size);
 void filter_add_pid(struct filter *filter, uint32_t pid);
 
-/* Keep only samples in [from_ns, to_ns) since the start of the recording; UINT64_MAX = no end. */
-void filter_set_from(struct filter *filter, uint64_t from_ns);
-void filter_set_to(struct filter *filter, uint64_t to_ns);
-/* Is that interval empty? */
+/* Keep only samples in [from, to). */
+void filter_set_from(struct filter *filter, struct moment from);
+void filter_set_to(struct filter *filter, struct moment to);
+struct moment filter_from(const struct filter *filter);
+struct moment filter_to(const struct filter *filter);
+/* Is that interval empty, whatever the recording is? */
 bool filter_has_no_time(const struct filter *filter);
+
+/*
+ * Keep only what was recorded on this host. filter_apply() does not do that: the reader of the file
+ * does. NULL = on any.
+ */
+void filter_set_host(struct filter *filter, const char *host);
+const char *filter_host(const struct filter *filter);
 
 /*
  * Keep only samples of this event, of a profile that has several. filter_apply() does not do that:

@@ -11,7 +11,7 @@
 #include "core/portable/frames.h"
 #include "core/portable/pycode.h"
 
-#define STEPS_PER_BATCH 256
+#define STEPS_PER_BATCH 128
 
 /*
  * The arena: unwind pages, runs of rows and process map tables, in 32-bit words. It grows by shards

@@ -57,10 +57,11 @@ struct {
 	__type(value, struct known_codes);
 } known_codes SEC(".maps");
 
-#define LINETABLE_PIECE 1024
+#define LINETABLE_PIECE 4096
 #define MAX_CODE_BYTES (2 * CODE_MAX_LINETABLE) /* that a sample sends, and one more code object */
 #define FRAMES_PER_CALL 4
-#define FRAMES_PER_BATCH 512 /* the verifier follows each iteration of a loop, at most 8192 */
+#define RUNS_PER_CALL 64
+#define FRAMES_PER_BATCH 128 /* the verifier follows each iteration of a loop */
 
 struct code_buffer {
 	struct code_event event;
@@ -158,7 +159,7 @@ static __always_inline int copy_linetable_piece(struct walk_state *st, struct co
 		return 1;
 	if (chunk > LINETABLE_PIECE)
 		chunk = LINETABLE_PIECE;
-	budget_charge(&st->budget, 2 * COST_KIB); /* also for copying it into the ring */
+	budget_charge(&st->budget, 8 * COST_KIB); /* also for copying it into the ring */
 	if (bpf_probe_read_user(to->linetable + done, chunk, (void *)(st->copy_from + done)))
 		return 1;
 	*(volatile __u64 *)&st->copied = done + chunk;
@@ -169,18 +170,14 @@ static __always_inline int copy_linetable_piece(struct walk_state *st, struct co
  * Sends the code object of the current frame. Returns its number, or 0: the ring has no room, or
  * this sample has sent enough (st->py.spent).
  */
-__noinline __u64 send_code(struct walk_state *st)
+static __always_inline __u64 send_code(const struct py_layout *l, struct walk_state *st)
 {
 	__u32 cpu = bpf_get_smp_processor_id();
 	struct code_buffer *b = bpf_map_lookup_elem(&code_buffers, &cpu);
-	const struct py_layout *l;
 	struct code_event *e;
 	__u64 copied;
 
-	if (!st || !b)
-		return 0;
-	l = python_layout(st);
-	if (!l)
+	if (!b)
 		return 0;
 	st->py.spent = st->code_bytes > MAX_CODE_BYTES;
 	if (st->py.spent)
@@ -274,22 +271,15 @@ static __always_inline __u64 py_known_code(const struct py_layout *l, struct py_
 	return known->id;
 }
 
-/*
- * Caches the number of the current code object. Not inline: all functions of a call chain share 512
- * bytes of stack.
- */
-__noinline __u64 learn_code(struct walk_state *st, __u64 id)
+/* Caches the number of the current code object. */
+static __always_inline void learn_code(struct walk_state *st, __u64 id)
 {
-	struct known_codes *set;
+	__u64 key = st->py.walk.code ^ st->salt;
+	struct known_codes *set = known_set(key);
 	struct known_code *known;
-	__u64 key;
 
-	if (!st)
-		return id;
-	key = st->py.walk.code ^ st->salt;
-	set = known_set(key);
 	if (!id || !set)
-		return id;
+		return;
 	known = find_known(set, key);
 	if (!known)
 		known = &set->ways[st->next_way++ & (KNOWN_CODE_WAYS - 1)];
@@ -297,7 +287,6 @@ __noinline __u64 learn_code(struct walk_state *st, __u64 id)
 	known->token = st->token;
 	known->numbered = st->numbered;
 	known->id = id;
-	return id;
 }
 
 static __always_inline __u64 py_code_id(const struct py_layout *l, struct py_runs *r, void *home)
@@ -312,12 +301,28 @@ static __always_inline __u64 py_code_id(const struct py_layout *l, struct py_run
 	if (!slot)
 		return 0;
 	id = py_slot_id(slot, key);
-	if (id)
-		return learn_code(st, id);
-	id = send_code(st);
-	if (id)
-		py_slot_fill(slot, key, id);
-	return learn_code(st, id);
+	if (!id) {
+		id = send_code(l, st);
+		if (id)
+			py_slot_fill(slot, key, id);
+	}
+	learn_code(st, id);
+	return id;
+}
+
+__noinline __s64 python_meet_code(struct walk_state *st)
+{
+	const struct py_layout *l;
+
+	if (!st)
+		return -1;
+	l = python_layout(st);
+	return l ? py_meet_new_code(l, &st->py, st) : -1;
+}
+
+static __always_inline __s64 py_meet_code(const struct py_layout *l, struct py_runs *r, void *home)
+{
+	return python_meet_code(home);
 }
 
 static __always_inline void py_keep_frame(void *home, __u64 frame)
@@ -325,39 +330,46 @@ static __always_inline void py_keep_frame(void *home, __u64 frame)
 	keep_frame(home, frame);
 }
 
-/* Functions that loop, and the functions they call in a loop, are global: each is verified once. */
-__noinline int python_frames(struct walk_state *st)
+/*
+ * Functions that loop, and the functions they call in a loop, are global: each is verified once.
+ * Calls go eight functions deep at most: on_sample(), walk_batch(), step(), python_next_run(), and
+ * from here on.
+ */
+__noinline int python_frame(struct walk_state *st)
 {
 	const struct py_layout *l;
 
 	if (!st)
 		return 1;
 	l = python_layout(st);
-	if (!l)
-		return 1;
-	for (int i = 0; i < FRAMES_PER_CALL; i++)
-		if (py_take_frame(l, &st->py, st))
-			return 1;
-	return 0;
+	return !l || py_take_frame(l, &st->py, st);
 }
 
 __noinline int python_batch(struct walk_state *st)
 {
 	if (!st)
 		return 1;
-	for (int i = 0; i < FRAMES_PER_BATCH / FRAMES_PER_CALL; i++)
-		if (python_frames(st))
+	for (int i = 0; i < FRAMES_PER_BATCH; i++)
+		if (python_frame(st))
 			return 1;
+	return 0;
+}
+
+__noinline int python_take_frames(struct walk_state *st)
+{
+	if (!st)
+		return 0;
+	for (int i = 0; i < PY_MAX_RUN / FRAMES_PER_BATCH; i++)
+		if (python_batch(st))
+			return 0;
+	st->py.walk.broken = 1;
+	st->py.walk.frame = 0;
 	return 0;
 }
 
 static __always_inline void py_take_frames(const struct py_layout *l, struct py_runs *r, void *home)
 {
-	for (int i = 0; i < PY_MAX_RUN / FRAMES_PER_BATCH; i++)
-		if (python_batch(home))
-			return;
-	r->walk.broken = 1;
-	r->walk.frame = 0;
+	python_take_frames(home);
 }
 
 /* Reads the next run of frames into st->py. */
@@ -390,8 +402,8 @@ __noinline int python_keep_next(struct walk_state *st)
 	return 0;
 }
 
-/* Keeps the frames of the current run, and reads the next one. */
-__noinline int python_run(struct walk_state *st)
+/* Keeps the frames of the current run. python_next_run() comes next. */
+__noinline int python_keep_frames(struct walk_state *st)
 {
 	if (!st)
 		return 0;
@@ -400,7 +412,6 @@ __noinline int python_run(struct walk_state *st)
 		if (python_keep_next(st))
 			break;
 	py_keep_rest(NULL, &st->py, st);
-	python_next_run(st);
 	return 0;
 }
 
@@ -443,28 +454,43 @@ __noinline int python_begin(struct walk_state *st)
 	return 0;
 }
 
-/* Keeps the boundary of the current run, and its frames. 1: there is no run. */
-__noinline int python_keep_run(struct walk_state *st)
+/* Keeps the boundary of the current run. 1: there is no run. */
+__noinline int python_keep_boundary(struct walk_state *st)
 {
 	if (!st || !st->py.nr)
 		return 1;
 	keep_frame(st, st->py.walk.boundary);
-	python_run(st);
+	return 0;
+}
+
+/* Keeps the next few runs, the boundary of each before its frames. 1: there are no more. */
+__noinline int python_keep_runs(struct walk_state *st)
+{
+	if (!st)
+		return 1;
+	for (int i = 0; i < RUNS_PER_CALL; i++) {
+		if (python_keep_boundary(st))
+			return 1;
+		python_keep_frames(st);
+		python_next_run(st);
+	}
 	return 0;
 }
 
 /* Sends the thread's Python frames, before the snapshot to which they belong. */
-static __always_inline void send_python(struct walk_state *st)
+__noinline int send_python(struct walk_state *st)
 {
 	__u64 nr;
 
+	if (!st)
+		return 0;
 	st->nr_user = 0;
 	st->event.nr_joined = 0;
 	python_begin(st);
 	if (!st->py.nr && !py_runs_broken(&st->py) && !st->py.spent)
-		return;
-	for (int i = 0; i < MAX_USER_FRAMES / 2; i++)
-		if (python_keep_run(st))
+		return 0;
+	for (int i = 0; i < MAX_USER_FRAMES / 2 / RUNS_PER_CALL; i++)
+		if (python_keep_runs(st))
 			break;
 	st->event.header.type = EVENT_PYTHON;
 	st->event.python_broken = py_runs_broken(&st->py) | st->py.spent;
@@ -473,16 +499,21 @@ static __always_inline void send_python(struct walk_state *st)
 	nr = st->event.nr_kernel + st->event.nr_user;
 	if (nr <= MAX_KERNEL_FRAMES + MAX_USER_FRAMES)
 		bpf_ringbuf_output(&ring, &st->event, sizeof(st->event) + nr * 8, BPF_RB_NO_WAKEUP);
+	return 0;
 }
 
 /* Keeps the runs for which no native frame was found, because the native walk ended early. */
-static __always_inline void python_finish(struct walk_state *st)
+__noinline int python_finish(struct walk_state *st)
 {
+	if (!st)
+		return 0;
 	for (int i = 0; i < 64; i++) {
 		if (!st->py.nr)
 			break;
-		python_run(st);
+		python_keep_frames(st);
+		python_next_run(st);
 	}
+	return 0;
 }
 
 #endif

@@ -94,6 +94,22 @@ static __always_inline int frame_is_live(struct walk_state *st, __u64 pc, __u64 
 	return sp > st->regs.sp && !read_user(st, &found, sizeof(found), sp - 8) && found == pc;
 }
 
+/*
+ * Puts number i of the outermost frames into the entry. The bodies of loops are functions because
+ * the verifier checks a function once.
+ */
+__noinline int keep_root_frame(struct walk_state *st, struct root_end *r, __u64 key, __u32 i)
+{
+	const struct root_frame *from;
+
+	if (!st || !r)
+		return 0;
+	from = &st->outer[(st->nr_outer + i) & (MAX_JOINED_FRAMES - 1)];
+	r->frames[i & (MAX_JOINED_FRAMES - 1)].pc = from->pc ^ key;
+	r->frames[i & (MAX_JOINED_FRAMES - 1)].sp = from->sp ^ key;
+	return 0;
+}
+
 /* Keeps the outermost frames of a walk that reached the root. */
 __noinline int keep_root_end(struct walk_state *st)
 {
@@ -105,13 +121,8 @@ __noinline int keep_root_end(struct walk_state *st)
 	r = begin_root_end(st, &key);
 	if (!r)
 		return 0;
-	for (__u32 i = 0; i < MAX_JOINED_FRAMES; i++) {
-		const struct root_frame *from =
-			&st->outer[(st->nr_outer + i) & (MAX_JOINED_FRAMES - 1)];
-
-		r->frames[i].pc = from->pc ^ key;
-		r->frames[i].sp = from->sp ^ key;
-	}
+	for (__u32 i = 0; i < MAX_JOINED_FRAMES; i++)
+		keep_root_frame(st, r, key, i);
 	r->stop_sp = r->frames[0].sp;
 	r->nr = MAX_JOINED_FRAMES;
 	return 0;
@@ -148,6 +159,24 @@ __noinline int forget_left_frames(struct walk_state *st)
 	return 0;
 }
 
+/* Joins number i of the frames that were kept. 1: it is not there any more. */
+__noinline int join_root_frame(struct walk_state *st, struct root_end *r, __u64 key, __u32 i)
+{
+	__u64 pc, sp;
+
+	if (!st || !r)
+		return 1;
+	i &= MAX_JOINED_FRAMES - 1;
+	pc = r->frames[i].pc ^ key;
+	sp = r->frames[i].sp ^ key;
+	if (!frame_is_live(st, pc, sp))
+		return 1;
+	st->joined[i] = pc;
+	st->hash = (st->hash ^ pc) * 0x9fb21c651e98df25ull;
+	st->hash ^= st->hash >> 32;
+	return 0;
+}
+
 /* Joins the frames that were kept. 1: they are not there any more. */
 __noinline int join_root_end(struct walk_state *st)
 {
@@ -159,15 +188,9 @@ __noinline int join_root_end(struct walk_state *st)
 	r = kept_root_end(st, &key);
 	if (!r || r->nr != MAX_JOINED_FRAMES)
 		return 1;
-	for (__u32 i = 0; i < MAX_JOINED_FRAMES; i++) {
-		__u64 pc = r->frames[i].pc ^ key;
-
-		if (!frame_is_live(st, pc, r->frames[i].sp ^ key))
+	for (__u32 i = 0; i < MAX_JOINED_FRAMES; i++)
+		if (join_root_frame(st, r, key, i))
 			return 1;
-		st->joined[i] = pc;
-		st->hash = (st->hash ^ pc) * 0x9fb21c651e98df25ull;
-		st->hash ^= st->hash >> 32;
-	}
 	st->event.nr_joined = MAX_JOINED_FRAMES;
 	r->time_ns = st->event.header.time_ns;
 	return 0;
@@ -261,14 +284,23 @@ static __always_inline void walk_to_root(struct walk_state *st)
 	finish_root_end(st);
 }
 
+/* Puts number i of the joined frames behind the others. */
+__noinline int append_root_frame(struct walk_state *st, __u32 i)
+{
+	if (!st)
+		return 0;
+	st->frames[(st->event.nr_kernel + st->event.nr_user + i) & FRAMES_MASK] =
+		st->joined[i & (MAX_JOINED_FRAMES - 1)];
+	return 0;
+}
+
 /* Puts the joined frames behind the others. */
 __noinline int append_root_end(struct walk_state *st)
 {
 	if (!st)
 		return 0;
 	for (__u32 i = 0; i < MAX_JOINED_FRAMES; i++)
-		st->frames[(st->event.nr_kernel + st->event.nr_user + i) & FRAMES_MASK] =
-			st->joined[i];
+		append_root_frame(st, i);
 	return 0;
 }
 

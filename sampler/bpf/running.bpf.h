@@ -72,14 +72,26 @@ __noinline int count_on_cpu(struct walk_state *st)
 	return 1;
 }
 
+#define CPUS_AT_ONCE 32
+
+__noinline int count_on_cpus(struct walk_state *st)
+{
+	if (!st)
+		return 0;
+	for (int i = 0; i < CPUS_AT_ONCE; i++)
+		if (!count_on_cpu(st))
+			return 0;
+	return 1;
+}
+
 __noinline int count_running(struct walk_state *st)
 {
 	if (!st)
 		return 0;
 	st->low = 0;
 	st->running = 0;
-	for (int i = 0; i < MAX_CPUS; i++)
-		if (!count_on_cpu(st))
+	for (int i = 0; i < MAX_CPUS / CPUS_AT_ONCE; i++)
+		if (!count_on_cpus(st))
 			break;
 	/* The thread that is sampled runs, whatever is read of a CPU that is just switching. */
 	if (!st->running)

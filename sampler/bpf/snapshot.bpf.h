@@ -8,6 +8,7 @@
 
 #include <linux/bpf.h>
 #include <linux/types.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #include <bpf/bpf_core_read.h>
@@ -45,28 +46,54 @@ struct {
 	__uint(value_size, sizeof(struct snapshot_buffer));
 } snapshots SEC(".maps");
 
-/*
- * Copies `want` bytes, rounded up to whole pages, up to the first page that is not mapped, or as
- * much as the sample's budget allows.
- */
-__noinline int copy_stack(struct walk_state *st, struct snapshot_buffer *to, __u64 from, __u64 want)
+/* Copying is expensive: has the ring room for a snapshot? */
+static __always_inline bool has_room_for_snapshot(void)
 {
-	if (!st || !to)
-		return 0;
-	st->copied = 0;
-	for (int i = 0; i < SNAPSHOT_MAX / 4096 + 1; i++) {
-		__u64 done = st->copied, chunk = 4096 - ((from + done) & 4095);
+	return bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) + sizeof(struct snapshot_buffer) <=
+	       bpf_ringbuf_query(&ring, BPF_RB_RING_SIZE);
+}
 
-		if (done >= want || done > SNAPSHOT_MAX - 4096)
-			break;
-		budget_charge(&st->budget, 4 * COST_KIB);
-		if (st->budget.left < 0 && is_over(st, walk_ns))
-			break;
-		if (bpf_probe_read_user(to->stack + done, chunk, (void *)(from + done)))
-			break;
-		st->copied = done + chunk;
-	}
+/* Is the stack to be sent as a snapshot? If there is no room for one, its frames are sent. */
+static __always_inline bool wants_snapshot(struct walk_state *st, struct process_entry *p)
+{
+	if (st->end != END_NO_MAP && st->end != END_PENDING && st->end != END_NEED_DWARF)
+		return false;
+	if (st->budget.left < 0 && is_over(st, walk_ns))
+		return false;
+	return p && p->nr_snapshots < (p->nr_maps ? MAX_SNAPSHOTS : MAX_FIRST_SNAPSHOTS) &&
+	       has_room_for_snapshot();
+}
+
+/*
+ * Copies the next bytes of the stack at `from`, up to the end of a page. 0: there may be more; else
+ * `want` bytes have been copied, or the page is not mapped, or the sample's budget is spent.
+ */
+__noinline int copy_page(struct walk_state *st, struct snapshot_buffer *to, __u64 from, __u64 want)
+{
+	__u64 done, chunk;
+
+	if (!st || !to)
+		return 1;
+	done = st->copied;
+	chunk = 4096 - ((from + done) & 4095);
+	if (done >= want || done > SNAPSHOT_MAX - 4096)
+		return 1;
+	budget_charge(&st->budget, 4 * COST_KIB);
+	if (st->budget.left < 0 && is_over(st, walk_ns))
+		return 1;
+	if (bpf_probe_read_user(to->stack + done, chunk, (void *)(from + done)))
+		return 1;
+	st->copied = done + chunk;
 	return 0;
+}
+
+static __always_inline void copy_stack(struct walk_state *st, struct snapshot_buffer *to,
+				       __u64 from, __u64 want)
+{
+	st->copied = 0;
+	for (int i = 0; i < SNAPSHOT_MAX / 4096 + 1; i++)
+		if (copy_page(st, to, from, want))
+			break;
 }
 
 /*
@@ -86,10 +113,7 @@ __noinline int send_snapshot(struct walk_state *st, __u64 weight, __u64 runnable
 		return 0;
 	start = st->regs.sp;
 	want = stack_bytes(start);
-
-	/* Copying is expensive: check first whether the ring has room. */
-	if (!s || bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) + sizeof(*s) >
-			  bpf_ringbuf_query(&ring, BPF_RB_RING_SIZE))
+	if (!s)
 		return 0;
 	if (bpf_probe_read_user(&byte, 1, (void *)start)) {
 		/*

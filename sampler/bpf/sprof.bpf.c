@@ -146,11 +146,8 @@ static __always_inline void take_sample(void *ctx, struct walk_state *st, struct
 					p->nr_snapshots++;
 					return;
 				}
-			}
-			/* No room for stack bytes: send the frames that can be walked. */
-			if (st->python && take_any_context(ctx, st, tracepoint)) {
-				st->event.header.type = EVENT_STACK;
-				walk_thread(st, p, tgid);
+				/* The frames that were walked have made room for Python's. */
+				st->py.lost = st->python != 0;
 			}
 			st->end = end;
 		}

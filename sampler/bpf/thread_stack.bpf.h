@@ -45,12 +45,15 @@ static __always_inline __u64 original_pc(struct task_struct *task, __u64 pc)
  * Takes the user registers of the running thread, which is inside the kernel. 1: there is a user
  * stack to walk; 0: there is none, and st->end says why.
  */
-static __always_inline int take_user_regs(struct walk_state *st)
+__noinline int take_user_regs(struct walk_state *st)
 {
-	/* In a buffer that is not used yet: the functions of a walk share 512 bytes of stack. */
-	struct pt_regs *user = (struct pt_regs *)st->window;
 	struct task_struct *task = bpf_get_current_task_btf();
+	struct pt_regs *user;
 
+	if (!st)
+		return 0;
+	/* In a buffer that is not used yet: the functions of a walk share 512 bytes of stack. */
+	user = (struct pt_regs *)st->window;
 	/* A kernel thread, or the end of exit: there is no user memory. */
 	if ((task->flags & PF_KTHREAD) || !task->mm)
 		goto no_user;
@@ -128,26 +131,48 @@ static __always_inline void take_process(struct walk_state *st, struct process_e
  * System-wide, and of a cgroup or user, a process becomes known by its first sample; the recorder
  * fills the entry.
  */
-static __always_inline struct process_entry *add_process(__u32 tgid)
+__noinline int enter_process(__u32 tgid)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct process_entry fresh = { .exec_id = (__u32)task->self_exec_id };
 
 	if (bpf_map_update_elem(&processes, &tgid, &fresh, BPF_NOEXIST)) {
 		count(COUNTER_FORKS_DROPPED);
-		return NULL;
+		return 1;
 	}
-	return bpf_map_lookup_elem(&processes, &tgid);
+	return 0;
+}
+
+static __always_inline struct process_entry *add_process(__u32 tgid)
+{
+	return enter_process(tgid) ? NULL : bpf_map_lookup_elem(&processes, &tgid);
+}
+
+#define HASHED_AT_ONCE 8
+
+/* Adds the next few kernel frames to the key, from number st->low on. 1: there are no more. */
+__noinline int hash_next_frames(struct walk_state *st)
+{
+	if (!st)
+		return 1;
+	for (__u32 i = 0; i < HASHED_AT_ONCE; i++) {
+		__u32 at = st->low;
+
+		if (at >= st->event.nr_kernel)
+			return 1;
+		st->hash = (st->hash ^ st->frames[at & FRAMES_MASK]) * 0x9fb21c651e98df25ull;
+		st->hash ^= st->hash >> 32;
+		st->low = at + 1;
+	}
+	return 0;
 }
 
 static __always_inline void hash_kernel_frames(struct walk_state *st)
 {
-	for (__u32 i = 0; i < MAX_KERNEL_FRAMES; i++) {
-		if (i >= st->event.nr_kernel)
+	st->low = 0;
+	for (int i = 0; i < MAX_KERNEL_FRAMES / HASHED_AT_ONCE; i++)
+		if (hash_next_frames(st))
 			break;
-		st->hash = (st->hash ^ st->frames[i & FRAMES_MASK]) * 0x9fb21c651e98df25ull;
-		st->hash ^= st->hash >> 32;
-	}
 }
 
 /*
@@ -163,15 +188,6 @@ static __always_inline void forget_broken_exec(struct walk_state *st)
 	st->end = END_NO_USER;
 	st->nr_user = 0;
 	st->event.nr_joined = 0;
-}
-
-static __always_inline bool wants_snapshot(struct walk_state *st, struct process_entry *p)
-{
-	if (st->end != END_NO_MAP && st->end != END_PENDING && st->end != END_NEED_DWARF)
-		return false;
-	if (st->budget.left < 0 && is_over(st, walk_ns))
-		return false;
-	return p && p->nr_snapshots < (p->nr_maps ? MAX_SNAPSHOTS : MAX_FIRST_SNAPSHOTS);
 }
 
 /* Walks the stack of st->regs, native and Python frames. */

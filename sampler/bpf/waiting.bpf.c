@@ -102,11 +102,8 @@ static __always_inline int sample_wait(void *ctx, struct walk_state *st, const s
 					p->nr_snapshots++;
 					return 1;
 				}
-			}
-			/* No room for stack bytes: send the frames that can be walked. */
-			if (st->python && take_waiters_context(ctx, st)) {
-				st->event.header.type = EVENT_STACK;
-				walk_thread(st, p, tgid);
+				/* The frames that were walked have made room for Python's. */
+				st->py.lost = st->python != 0;
 			}
 			st->end = end;
 		}
@@ -175,9 +172,11 @@ static __always_inline int take_wait(void *ctx)
 	__u32 cpu = bpf_get_smp_processor_id();
 	struct walk_state *st;
 	struct waiter *t;
+	__u64 start;
 
 	if (!c || !c->weight)
 		return 0;
+	start = bpf_ktime_get_ns();
 	t = c->tid == (__u32)bpf_get_current_pid_tgid() ? waiter_of(task) : NULL;
 	st = bpf_map_lookup_elem(&states, &cpu);
 	if (!t || !st) {
@@ -190,6 +189,7 @@ static __always_inline int take_wait(void *ctx)
 			count(COUNTER_LOST);
 	}
 	c->weight = 0;
+	charge_sample(c, bpf_ktime_get_ns() - start);
 	return 0;
 }
 

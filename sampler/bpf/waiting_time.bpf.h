@@ -23,12 +23,16 @@
 
 /* The recorder reads and writes these while it runs. */
 __u64 period_ns;
-__u64 end_ns;	/* not 0: the recording is over, and switches count no more */
-__u64 nr_drawn; /* waits that were to be sampled */
+__u64 end_ns;	  /* not 0: the recording is over, and switches count no more */
+__u64 nr_drawn;	  /* waits that were to be sampled */
+__u64 samples_ns; /* the time that their samples took */
 
 #define MAX_PERIOD_NS 1000000000u
 #define BUDGET_WINDOW_NS 100000000u
-const volatile __u32 max_in_window; /* samples of a CPU; with more, period_ns is doubled */
+/* Of the samples of a CPU: their number, and the time they take. With more, period_ns is doubled. */
+const volatile __u32 max_in_window, max_ns_in_window;
+const volatile bool finds_wakers; /* at_waking() runs, too */
+#define MAX_COUNTED_NS 100000u	  /* of a sample: the host may have had the CPU in between */
 
 /* A bit for each tgid, modulo their number: threads of others are turned away by it. */
 #define WATCHED_BITS 65536u
@@ -79,7 +83,7 @@ struct drawn_wait {
 	__u64 runnable_ns; /* the part of the weight in which it was runnable */
 	__u32 tid, state;
 	__u64 window_ns;
-	__u32 nr_in_window, pad;
+	__u32 nr_in_window, ns_in_window;
 	struct wait_facts facts;
 };
 
@@ -189,17 +193,29 @@ static __always_inline __u64 draw(struct points *p, __u64 ns)
 	return weight;
 }
 
-/* Doubles the period if this CPU takes too many samples. The recorder lowers it again. */
+/* Charges this CPU for a sample. */
+static __always_inline void charge_sample(struct drawn_wait *c, __u64 ns)
+{
+	if (ns > MAX_COUNTED_NS)
+		ns = MAX_COUNTED_NS;
+	c->ns_in_window += ns;
+	__sync_fetch_and_add(&samples_ns, ns);
+}
+
+/*
+ * Doubles the period if this CPU takes too many samples, or spends too much time on them. The
+ * recorder lowers it again.
+ */
 static __always_inline void keep_budget(struct drawn_wait *c, __u64 now)
 {
 	__sync_fetch_and_add(&nr_drawn, 1);
 	if (now - c->window_ns > BUDGET_WINDOW_NS) {
 		c->window_ns = now;
-		c->nr_in_window = 0;
+		c->nr_in_window = c->ns_in_window = 0;
 	}
-	if (++c->nr_in_window <= max_in_window)
+	if (++c->nr_in_window <= max_in_window && c->ns_in_window <= max_ns_in_window)
 		return;
-	c->nr_in_window = 0;
+	c->nr_in_window = c->ns_in_window = 0;
 	if (period_ns <= MAX_PERIOD_NS / 2)
 		period_ns *= 2;
 }
@@ -267,7 +283,8 @@ static __always_inline void switched_from(struct task_struct *task, bool preempt
 	t->run_delay = run_delay_of(task);
 	t->switches = task->nvcsw + task->nivcsw;
 	t->holder = t->state == WAIT_SLEEP ? holder_of_lock(task) : 0;
-	t->waker_key = t->waker_tid = 0;
+	if (finds_wakers)
+		t->waker_key = t->waker_tid = 0;
 }
 
 /* Ends the wait of the thread that is switched to. Returns its weight if it is to be sampled. */

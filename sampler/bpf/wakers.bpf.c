@@ -28,12 +28,13 @@ char LICENSE[] SEC("license") = "Dual MIT/GPL";
 #define LONG_NS 1000000u /* the shortest period */
 
 /* Will the wait of the thread that is woken now be sampled, as far as can be told already? */
-static __always_inline bool will_be_drawn(struct waiter *t, __u64 now)
+static __always_inline bool will_be_drawn(struct waiter *t)
 {
-	__u64 off = now - (t->out_ns ? t->out_ns : t->start_ns);
+	__u64 off;
 
 	if (t->in_ns)
 		return false; /* it has not left its CPU yet */
+	off = bpf_ktime_get_ns() - (t->out_ns ? t->out_ns : t->start_ns);
 	if (!t->points.weight)
 		return off >= LONG_NS;
 	return off >= t->points.weight || t->points.left < (__s64)off;
@@ -64,13 +65,15 @@ static __always_inline __u64 send_waker(void *ctx, struct walk_state *st, __u32 
 SEC("tp_btf/sched_waking")
 int BPF_PROG(at_waking, struct task_struct *woken)
 {
-	__u64 now = bpf_ktime_get_ns(), id = bpf_get_current_pid_tgid();
 	struct waiter *t = waiter_of(woken);
-	__u32 cpu = bpf_get_smp_processor_id();
 	struct walk_state *st;
+	__u32 cpu;
+	__u64 id;
 
-	if (!t || !will_be_drawn(t, now))
+	if (!t || !will_be_drawn(t)) /* as most of them */
 		return 0;
+	id = bpf_get_current_pid_tgid();
+	cpu = bpf_get_smp_processor_id();
 	t->waker_tgid = id >> 32;
 	t->waker_tid = (__u32)id;
 	bpf_get_current_comm(t->waker_comm, COMM_SIZE);

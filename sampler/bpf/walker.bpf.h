@@ -14,6 +14,8 @@
 #include <bpf/bpf_helpers.h>
 
 #define PY_READS_FRAMES /* in python.bpf.h */
+#define PY_MEETS_CODE	/* there, too */
+#define WALK_READS_GREGS
 #include "core/portable/budget.h"
 #include "core/portable/pyruns.h"
 #include "core/portable/walk.h"
@@ -24,6 +26,7 @@
 #define FRAMES_WINDOW 2048u /* bytes of a thread's data stack fetched at once */
 #define FRAME_WORDS 10u	    /* of a frame in it: CPython 3.11 and later */
 #define PATH_STEPS 64u	    /* power of two */
+#define FETCHED_AT_ONCE 8u
 #define STAYS_CACHED_NS 2000000u
 #define DEEP 128u /* the outermost frames are kept of stacks with more */
 
@@ -53,7 +56,8 @@ struct walk_state {
 	/* stack window */
 	__u64 window_base;
 	__u64 window[WINDOW_SIZE / 8];
-	__u32 end; /* enum walk_end */
+	__u64 word; /* what read_far() has read */
+	__u32 end;  /* enum walk_end */
 	__u32 nr_user;
 	/* of the sample of a running thread that is being taken */
 	__u64 weight;
@@ -162,26 +166,52 @@ static __always_inline long read_user(struct walk_state *st, void *to, __u32 siz
 	return err;
 }
 
+/*
+ * Reads a word of the stack that the window does not hold, and moves the window there. 0: it is in
+ * st->word.
+ */
+__noinline int read_far(struct walk_state *st, __u64 address)
+{
+	if (!st)
+		return 1;
+	if (!(address & 7)) {
+		if (!read_user(st, st->window, WINDOW_SIZE, address)) {
+			st->window_base = address;
+			st->word = st->window[0];
+			return 0;
+		}
+		st->window_base = -1ull;
+	}
+	return read_user(st, &st->word, 8, address) != 0;
+}
+
 static __always_inline int walk_read(void *context, __u64 address, __u64 *ret)
 {
 	struct walk_state *st = context;
 	__u64 offset = address - st->window_base;
 
-	if (address & 7)
-		return read_user(st, ret, 8, address);
-	if (offset >= WINDOW_SIZE) {
-		if (read_user(st, st->window, WINDOW_SIZE, address)) {
-			st->window_base = -1ull;
-			return read_user(st, ret, 8, address);
-		}
-		st->window_base = address;
-		offset = 0;
+	if ((address & 7) || offset >= WINDOW_SIZE) {
+		if (read_far(st, address))
+			return 1;
+		*ret = st->word;
+		return 0;
 	}
 	*ret = st->window[(offset >> 3) & (WINDOW_SIZE / 8 - 1)];
 	return 0;
 }
 
 #include "core/portable/walk_step.h"
+
+static __always_inline int walk_read_gregs(void *context, __u64 address, __u64 *unused,
+					   const __u64 **ret_gregs)
+{
+	struct walk_state *st = context;
+
+	(void)unused;
+	st->window_base = -1ull;
+	*ret_gregs = st->window;
+	return read_user(st, st->window, WALK_GREGS * 8, address) != 0;
+}
 
 static __always_inline const __u32 *arena_words(__u32 index)
 {
@@ -201,7 +231,7 @@ __noinline int find_map(struct walk_state *st, __u64 pc)
 	const struct module_entry *m;
 	const struct map_entry *e;
 	const __u32 *words;
-	__u32 first, module;
+	__u32 first, module, low = 0, high;
 
 	if (!st || !st->nr_maps || st->nr_maps > WALK_MAX_MAPS)
 		return 0;
@@ -209,20 +239,20 @@ __noinline int find_map(struct walk_state *st, __u64 pc)
 	if (!words)
 		return 0;
 	first = st->maps & ARENA_SHARD_MASK;
-	st->low = 0;
-	st->high = st->nr_maps;
+	high = st->nr_maps;
 	for (int i = 0; i < 14; i++) {
-		__u32 low = st->low, high = st->high, middle = (low + high) >> 1;
+		__u32 middle = (low + high) >> 1, below;
 
 		if (high - low <= 1)
 			break;
 		e = (void *)&words[(first + middle * MAP_ENTRY_WORDS) & (ARENA_SHARD_MASK & ~7u)];
-		if (e->start <= pc)
-			st->low = middle;
-		else
-			st->high = middle;
+		/* 1 if it begins at or before pc, without a branch: see walk_search_run() */
+		below = (e->start - pc - 1) >> 63;
+		__asm__("" : "+r"(below));
+		low += (middle - low) * below;
+		high = middle + (high - middle) * below;
 	}
-	e = (void *)&words[(first + st->low * MAP_ENTRY_WORDS) & (ARENA_SHARD_MASK & ~7u)];
+	e = (void *)&words[(first + low * MAP_ENTRY_WORDS) & (ARENA_SHARD_MASK & ~7u)];
 	if (pc < e->start || pc >= e->end)
 		return 0;
 	module = e->module;
@@ -290,8 +320,10 @@ static __always_inline void keep_outer(struct walk_state *st)
 	st->nr_outer = st->regs.exact ? 0 : st->nr_outer + 1;
 }
 
-/* Keeps the frames of the current run of Python frames, and reads the next run. */
-int python_run(struct walk_state *st);
+/* Keeps the frames of the current run of Python frames. */
+int python_keep_frames(struct walk_state *st);
+/* Reads the next run. */
+int python_next_run(struct walk_state *st);
 
 /* Finds the rule at pc: st->rule. 0: found; otherwise st->end says why not. */
 __noinline int look_up_rule(struct walk_state *st, __u64 pc)
@@ -363,26 +395,37 @@ static __always_inline int take_rule(struct walk_state *st, __u64 pc)
 	return 0;
 }
 
-/*
- * Brings the sets of known rules that the last walk read into the CPU's cache, all at once and not
- * line after line: much of two stacks is the same. The returned value means nothing.
- */
-__noinline int fetch_known_rules(struct walk_state *st)
+/* Reads the next few sets of known rules, from st->low on. 1: there are no more. */
+__noinline int fetch_next_rules(struct walk_state *st)
 {
 	__u64 sum = 0;
 
 	if (!st)
-		return 0;
-	for (__u32 i = 0; i < PATH_STEPS; i++) {
-		__u32 at = st->path[i];
+		return 1;
+	for (__u32 i = 0; i < FETCHED_AT_ONCE; i++) {
+		__u32 at = st->path[(st->low + i) & (PATH_STEPS - 1)];
 		const struct known_rules *set = bpf_map_lookup_elem(&known_rules, &at);
 
-		if (i >= st->nr_path || !set)
-			break;
+		if (!set)
+			return 1;
 		/* both ends: a set may span two cache lines */
 		sum += set->ways[0].check + set->ways[KNOWN_RULE_WAYS - 1].rule;
 	}
-	return (int)sum;
+	st->word = sum; /* or the compiler would leave the reads out */
+	st->low += FETCHED_AT_ONCE;
+	return st->low >= st->nr_path;
+}
+
+/*
+ * Brings the sets of known rules that the last walk read into the CPU's cache, all at once and not
+ * line after line: much of two stacks is the same.
+ */
+static __always_inline void fetch_known_rules(struct walk_state *st)
+{
+	st->low = 0;
+	for (__u32 i = 0; i < PATH_STEPS / FETCHED_AT_ONCE; i++)
+		if (fetch_next_rules(st))
+			break;
 }
 
 /* Goes one frame up. 0: go on; otherwise st->end says why the walk ends. */
@@ -426,7 +469,8 @@ __noinline int step(struct walk_state *st)
 	}
 	if (py_run_is_at(&st->py, pc, sp, st->regs.sp)) {
 		st->nr_outer = 0;
-		python_run(st);
+		python_keep_frames(st);
+		python_next_run(st);
 	} else {
 		keep_frame(st, frame);
 	}

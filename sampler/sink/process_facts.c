@@ -22,6 +22,7 @@
 #include "core/base/text_file.h"
 #include "core/profile/source.h"
 #include "core/untrusted/job_rank.h"
+#include "core/untrusted/process_environment.h"
 #include "sampler/target/container_id.h"
 #include "sampler/target/proc_life.h"
 
@@ -29,7 +30,7 @@
 #define MAX_CGROUP_FILE (64u << 10)
 #define MAX_PASSWD (1u << 20) /* lines */
 #define NEW_NS (2000ull * 1000 * 1000)
-#define MAX_RANK_LOOKS 16 /* of one process */
+#define MAX_LOOKS 16 /* into the environment of one process */
 
 struct known {
 	pid_t pid, parent;
@@ -41,7 +42,8 @@ struct known {
 	bool sampled; /* the sink knows it */
 	struct job_rank rank;
 	bool has_rank;
-	uint8_t nr_rank_looks;
+	char *service, *attributes; /* as in struct fact_resource; NULL: not set */
+	uint8_t nr_looks;
 	UT_hash_handle hh;
 };
 
@@ -94,6 +96,8 @@ static void forget(struct process_facts *f, struct known *k)
 {
 	HASH_DEL(f->known, k);
 	free(k->cgroup);
+	free(k->service);
+	free(k->attributes);
 	free(k);
 }
 
@@ -227,14 +231,11 @@ static void tell(const struct process_facts *f, struct sink *sink, const struct 
 }
 
 /* A rank is told again where it has changed: a rank may start a job of its own. */
-static void look_up_rank(struct sink *sink, struct known *k)
+static void look_up_rank(struct sink *sink, struct known *k, const struct process_environment *e)
 {
 	struct job_rank r;
 
-	if (k->nr_rank_looks == MAX_RANK_LOOKS)
-		return;
-	k->nr_rank_looks++;
-	if (!job_rank_of_process(k->pid, &r))
+	if (!job_rank_of_environment(e, &r))
 		return;
 	if (k->has_rank && r.rank == k->rank.rank && r.nr_ranks == k->rank.nr_ranks)
 		return;
@@ -245,6 +246,51 @@ static void look_up_rank(struct sink *sink, struct known *k)
 					.rank = r.rank,
 					.local_rank = r.local_rank,
 					.nr_ranks = r.nr_ranks });
+}
+
+/* Takes a variable; true: it is another one than before. */
+static bool take_variable(char **known, const struct process_environment *e, const char *name)
+{
+	const char *value = process_environment_find(e, name);
+	char *text = value ? strndup(value, FACT_RESOURCE_MAX) : NULL;
+	bool changed = text && *text && (!*known || strcmp(*known, text));
+
+	if (!changed) {
+		free(text);
+		return false;
+	}
+	free(*known);
+	*known = text;
+	return true;
+}
+
+static void look_up_resource(struct sink *sink, struct known *k,
+			     const struct process_environment *e)
+{
+	bool service = take_variable(&k->service, e, "OTEL_SERVICE_NAME");
+	bool attributes = take_variable(&k->attributes, e, "OTEL_RESOURCE_ATTRIBUTES");
+
+	if (service || attributes)
+		sink->fact(sink, FACT_RESOURCE,
+			   &(struct fact_resource){
+				   .pid = (uint64_t)k->pid,
+				   .service = string(sink, k->service ? k->service : ""),
+				   .attributes = string(sink, k->attributes ? k->attributes : ""),
+			   });
+}
+
+static void look_into_environment(struct sink *sink, struct known *k)
+{
+	struct process_environment e;
+
+	if (k->nr_looks == MAX_LOOKS)
+		return;
+	k->nr_looks++;
+	if (!process_environment_read(k->pid, &e))
+		return;
+	look_up_rank(sink, k, &e);
+	look_up_resource(sink, k, &e);
+	process_environment_fini(&e);
 }
 
 static struct known *find(struct process_facts *f, pid_t pid)
@@ -272,7 +318,7 @@ void process_facts_sampled(struct process_facts *f, struct sink *sink, pid_t pid
 	struct known *k = find(f, pid);
 
 	if (k && k->sampled) {
-		look_up_rank(sink, k);
+		look_into_environment(sink, k);
 		return;
 	}
 	k = k ? k : add(f, pid);
@@ -280,7 +326,7 @@ void process_facts_sampled(struct process_facts *f, struct sink *sink, pid_t pid
 	read_process(f, k);
 	if (k->is_read)
 		tell(f, sink, k);
-	look_up_rank(sink, k);
+	look_into_environment(sink, k);
 }
 
 void process_facts_forked(struct process_facts *f, pid_t parent, pid_t child)

@@ -1,7 +1,8 @@
 /*
  * Tells the sink of each sampled process what it belongs to: cgroup, container, user, parent
- * (struct fact_process), and its rank in a distributed job (struct fact_rank). /proc is read at a
- * process's first sample; one that has ended by then has what its parent had, but no rank.
+ * (struct fact_process), its rank in a distributed job (struct fact_rank), and what it is to
+ * OpenTelemetry (struct fact_resource). /proc is read at a process's first sample; one that has
+ * ended by then has what its parent had, but nothing of the environment.
  */
 #ifndef SPROF_PROCESS_FACTS_H
 #define SPROF_PROCESS_FACTS_H
@@ -18,9 +19,9 @@ void process_facts_forget(struct process_facts *facts);
 
 /*
  * A thread of this process, under a name that it did not have before, has a sample for the sink. Of
- * a process that is known only the rank is looked up again: a launcher forks, which gives the child
- * the environment of the parent, and then has it execute the program with its own, which renames
- * it.
+ * a process that is known only the environment is read again: a launcher forks, which gives the
+ * child the environment of the parent, and then has it execute the program with its own, which
+ * renames it.
  */
 void process_facts_sampled(struct process_facts *facts, struct sink *sink, pid_t pid);
 /* A process was forked: whatever had that number before is forgotten. */

@@ -33,10 +33,12 @@
 
 /*
  * Waits of 1 ms and more are all sampled, as long as there are no more than that many in a second,
- * of all CPUs. A sample costs 5 us, so they take at most 1 % of a CPU.
+ * of all CPUs, and these take no more than 2 % of one CPU: a sample takes 5 us, or 20 us where the
+ * thread has found the caches cold.
  */
 #define MIN_PERIOD_NS (1000ull * 1000)
 #define SAMPLES_PER_S 2000
+#define SAMPLES_NS_PER_S (20ull * 1000 * 1000)
 #define WINDOWS_PER_S 10
 #define ADAPT_NS (250ull * 1000 * 1000)
 #define MAX_LINKS 6
@@ -55,12 +57,12 @@ struct waiting_side {
 	void **rings;
 	size_t nr_events;
 	bool started, has_new_targets;
-	uint64_t adapted_ns, nr_drawn;
+	uint64_t adapted_ns, nr_drawn, samples_ns;
 };
 
 /* ---- loading */
 
-static void copy_settings(struct waiting_side *w, const struct sprof_bpf *main)
+static void copy_settings(struct waiting_side *w, const struct sprof_bpf *main, bool wakers)
 {
 	struct waiting_bpf__rodata *to = w->skel->rodata;
 	const struct sprof_bpf__rodata *from = main->rodata;
@@ -80,6 +82,8 @@ static void copy_settings(struct waiting_side *w, const struct sprof_bpf *main)
 	to->first_giver = nr_cpus;
 	to->interrupts_itself = w->kernel.way == WAITING_BY_INTERRUPT;
 	to->max_in_window = per_cpu ? per_cpu : 1;
+	to->max_ns_in_window = (uint32_t)(SAMPLES_NS_PER_S / WINDOWS_PER_S / nr_cpus);
+	to->finds_wakers = wakers;
 	w->skel->bss->period_ns = MIN_PERIOD_NS;
 	bpf_map__set_max_entries(w->skel->maps.states, nr_cpus);
 	bpf_map__set_max_entries(w->skel->maps.snapshots, nr_cpus);
@@ -155,7 +159,7 @@ int waiting_side_new(const struct sprof_bpf *main, bool wakers, struct waiting_s
 	      : w->kernel.way == WAITING_CANNOT ? -ENOTSUP
 						: -errno;
 	if (!err) {
-		copy_settings(w, main);
+		copy_settings(w, main, wakers);
 		choose_programs(w);
 		err = waiting_bpf__load(w->skel);
 	}
@@ -277,15 +281,18 @@ static void adapt_period(struct waiting_side *w, uint64_t now_ns)
 {
 	__u64 *period = &w->skel->bss->period_ns;
 	uint64_t nr = __atomic_load_n(&w->skel->bss->nr_drawn, __ATOMIC_RELAXED);
+	uint64_t ns = __atomic_load_n(&w->skel->bss->samples_ns, __ATOMIC_RELAXED);
 	uint64_t passed = now_ns - w->adapted_ns;
 
 	if (passed < ADAPT_NS)
 		return;
 	if (w->adapted_ns && *period > MIN_PERIOD_NS &&
-	    (nr - w->nr_drawn) * 1000000000 < passed * (SAMPLES_PER_S / 3))
+	    (nr - w->nr_drawn) * 1000000000 < passed * (SAMPLES_PER_S / 3) &&
+	    (ns - w->samples_ns) * 1000000000 < passed * (SAMPLES_NS_PER_S / 3))
 		*period /= 2;
 	w->adapted_ns = now_ns;
 	w->nr_drawn = nr;
+	w->samples_ns = ns;
 }
 
 void waiting_side_poll(struct waiting_side *w, uint64_t now_ns)

@@ -50,6 +50,14 @@ decode() {
 	done
 }
 
+# Parca 0.28.0 crashes where there is none.
+@test "pprof always has a type of period" {
+	for input in $INPUTS; do
+		"$SPROF" export -f pprof -o x.pb.gz $input
+		decode x.pb.gz | grep -A2 '^period_type {' | grep -q 'unit: '
+	done
+}
+
 @test "OpenTelemetry's profiles say what the report says, a profile per column" {
 	command -v protoc >/dev/null || skip "needs protoc (protobuf-compiler)"
 	for input in $INPUTS; do

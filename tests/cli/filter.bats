@@ -85,7 +85,7 @@ setup() {
 }
 
 @test "wrong filters are usage errors" {
-	for args in "--focus a(" "--from x" "--to -1" "--pid 1,x" "--pid -1" "--comm [" "--from 2s --to 1s" "--to 0"; do
+	for args in "--focus a(" "--from x" "--to -x" "--pid 1,x" "--pid -1" "--comm [" "--from 2s --to 1s" "--to 0"; do
 		for command in report flame fold "export -f pprof"; do
 			run "$SPROF" $command $args x.folded
 			[ "$status" -eq 2 ]

@@ -148,7 +148,7 @@ setup() {
 	mkdir directory
 	info directory
 	[ "$status" -eq 1 ]
-	[ "$stderr" = "sprof: cannot read 'directory': Is a directory" ]
+	[ "${stderr_lines[0]}" = "sprof: cannot read 'directory': it is a folder without segments" ]
 	: >empty
 	info empty
 	[ "$status" -eq 1 ]

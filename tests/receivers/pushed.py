@@ -126,7 +126,7 @@ def main():
         print_self((stack[-1], weight) for stack, weight in pushed_stacks() if stack)
     elif sys.argv[1] == "report":
         rows = json.load(open(sys.argv[2]))["rows"]
-        print_self((r["function"], r["self_ns"]) for r in rows)
+        print_self((r["function"], r.get("self_ns", r.get("self"))) for r in rows)
     else:
         for line in sorted(" ".join(f"{k}={v}" for k, v in sorted(l.items())) for l, _ in series(sys.argv[2])):
             print(line)

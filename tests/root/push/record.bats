@@ -106,6 +106,17 @@ same_self() {
 	python3 "$RECEIVERS/pushed.py" self taken | diff want -
 }
 
+@test "what a process is to OpenTelemetry becomes labels, but nothing that is known better" {
+	OTEL_SERVICE_NAME=shop OTEL_RESOURCE_ATTRIBUTES='service.name=no,service.version=1%2C2,process.pid=1,=x,a b=c,team=x'$'\e' \
+		"$SPROF" record -s timer -F 500 -o x.data -- "$TARGETS/inlined" 500
+	"$SPROF" push x.data "otlp+http://127.0.0.1:$PORT"
+	python3 "$RECEIVERS/pushed.py" labels taken >labels
+	grep -q ' service.name=shop service.version=1,2 team=x\\u{1b}$' labels
+	! grep -q 'process.pid=1 ' labels
+	"$SPROF" push x.data "otlp+http://127.0.0.1:$PORT" --label service=mine --label team=y
+	python3 "$RECEIVERS/pushed.py" labels taken | grep -q ' service.name=mine service.version=1,2 team=y$'
+}
+
 @test "what cannot work is an error before the program starts" {
 	run --separate-stderr "$SPROF" record -s timer -o x.data --push "otlp+http://127.0.0.1:$PORT" --token-file none -- \
 		touch started

@@ -113,7 +113,7 @@ static void a_request_comes_back_from_bytes(void **state)
 
 /* ---- series */
 
-enum { NR_PROCESSES = 100, NR_SAMPLES = 5000 };
+enum { NR_PROCESSES = 600, NR_SAMPLES = 5000 };
 
 struct seen {
 	uint64_t weight[NR_PROCESSES], samples;

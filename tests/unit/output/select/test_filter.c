@@ -118,8 +118,8 @@ static void a_random_filter_is_what_brute_force_says(void)
 		of[r] = &choices[plain_random(NR_CHOICES)];
 		assert_int_equal(filter_add_rule(f, r, of[r]->text, why, sizeof(why)), 0);
 	}
-	filter_set_from(f, from);
-	filter_set_to(f, to);
+	filter_set_from(f, (struct moment){ MOMENT_AFTER_START, from });
+	filter_set_to(f, (struct moment){ MOMENT_AFTER_START, to });
 	want.nr = 0;
 	for (unsigned i = 0; i < plain.nr; i++) {
 		struct plain_sample s = plain.samples[i];
@@ -194,7 +194,7 @@ static void what_is_not_there_cannot_be_filtered_by(void **state)
 				      .stack = profile_stack(p, &frame, 1),
 				      .column = COLUMN_COUNT,
 			      });
-	filter_set_to(times, 5);
+	filter_set_to(times, (struct moment){ MOMENT_AFTER_START, 5 });
 	assert_int_equal(filter_apply(times, p, &lacks), -ENODATA);
 	assert_string_equal(lacks, "times");
 	filter_add_pid(threads, 1);

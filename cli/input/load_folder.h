@@ -1,0 +1,15 @@
+/* A folder of a flight recorder, read as one profile. */
+#ifndef SPROF_LOAD_FOLDER_H
+#define SPROF_LOAD_FOLDER_H
+
+struct load_opts;
+struct profile;
+
+/*
+ * As profile_load(), of a folder: the filter's times and host choose the segments. *ret_note says
+ * what is unfinished, or is "". Names that the folder has are set. 0 or -errno, reported.
+ */
+int folder_load(const char *path, const struct load_opts *opts, struct profile **ret_profile,
+		char **ret_note);
+
+#endif

@@ -1,0 +1,39 @@
+/* The kernel shows no more than the process had room for; the limit is above that of exec(2). */
+#include "core/untrusted/process_environment.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "core/untrusted/remote_read.h"
+
+#define MAX_ENVIRONMENT (4u << 20) /* bytes */
+
+bool process_environment_read(pid_t pid, struct process_environment *ret_environment)
+{
+	FILE *f = remote_open(pid, "environ");
+	struct process_environment e = { 0 };
+
+	if (!f)
+		return false;
+	buffer_add_file(&e.text, f, MAX_ENVIRONMENT);
+	buffer_add_char(&e.text, '\0'); /* what was cut off ends here */
+	fclose(f);
+	*ret_environment = e;
+	return true;
+}
+
+void process_environment_fini(struct process_environment *e)
+{
+	buffer_fini(&e->text);
+}
+
+const char *process_environment_find(const struct process_environment *e, const char *name)
+{
+	size_t length = strlen(name);
+	const char *end = e->text.data + e->text.size;
+
+	for (const char *at = e->text.data; at < end; at += strlen(at) + 1)
+		if (!strncmp(at, name, length) && at[length] == '=')
+			return at + length + 1;
+	return NULL;
+}

@@ -1,0 +1,152 @@
+# Commands that read a folder of a flight recorder: as one profile, in a window of time, of a host.
+# tests/root/ebpf/continuous.bats records real ones; here a driver writes segments of known samples.
+bats_require_minimum_version 1.5.0
+
+setup() {
+	cd "$BATS_TEST_TMPDIR"
+	# From 2023-11-14T22:13:20Z on: 10 segments of 60 s with 10 samples a second.
+	"$BUILD/tests/drivers/segments" d 10 60 10 3
+}
+
+samples() { # OPTIONS...
+	"$SPROF" report --json "$@" d 2>/dev/null | jq .samples
+}
+
+@test "a folder is one profile for every command" {
+	local command
+	[ "$(samples)" = 6000 ]
+	"$SPROF" info --json d | jq -e '.finished and .samples == 6000 and .segments == 10 and .segments_read == 10 and .duration_s == 600 and .lost == 0 and .hostname == "host"'
+	"$SPROF" info d | grep -qx 'segments    10, 10 of them read'
+	[ "$("$SPROF" fold d | awk '{ n += $NF } END { print n }')" = 6000 ]
+	"$SPROF" export -f json d | jq -e '.samples.time_ns | . == sort and length == 6000'
+	"$SPROF" flame -o x.svg d
+	"$SPROF" diff d d >/dev/null
+	"$SPROF" merge d -o one.data
+	diff <("$SPROF" fold one.data | sort) <("$SPROF" fold d | sort)
+	# names come from the folder, and are those of each segment alone
+	"$SPROF" report --json d | jq -e '[.rows[].function] | all(startswith("function_"))'
+	"$SPROF" fold "$(ls d/*.data | head -1)" | grep -q ';function_'
+}
+
+@test "a part of the time is cut out, by the sample" {
+	[ "$(samples --from 60s)" = 5400 ]
+	[ "$(samples --from 90s --to 150s)" = 600 ]
+	[ "$(samples --from -2m)" = 1200 ]
+	[ "$(samples --from -150s --to -90s)" = 600 ]
+	[ "$(samples --from 2023-11-14T22:14:20Z --to 2023-11-14T22:14:50.5Z)" = 305 ]
+	[ "$(TZ=UTC-1 samples --from '2023-11-14 23:22:20')" = 600 ]
+	[ "$(samples --to 2023-11-14T22:13:20Z)" = 0 ]
+	"$SPROF" info --json --from -150s --to -90s d | jq -e '.duration_s == 60 and .start == "2023-11-14T22:20:50Z"'
+	# the same times of one file
+	"$SPROF" merge d -o one.data
+	[ "$("$SPROF" report --json --from -150s --to -90s one.data | jq .samples)" = 600 ]
+	[ "$("$SPROF" report --json --from 2023-11-14T22:14:20Z --to 2023-11-14T22:14:50.5Z one.data | jq .samples)" = 305 ]
+}
+
+@test "segments outside the time are not opened" {
+	local file
+	for file in $(ls d/*.data | head -5); do
+		touch -r "$file" stamp
+		head -c 100 /dev/urandom >"$file"
+		touch -r stamp "$file"
+	done
+	run --separate-stderr "$SPROF" report --json --from -2m d
+	[ "$status" -eq 0 ]
+	[ -z "$stderr" ]
+	[ "$(jq .samples <<<"$output")" = 1200 ]
+	run --separate-stderr "$SPROF" report --json d
+	[ "$status" -eq 0 ]
+	[[ $stderr == *"5 of 10 segments in 'd' cannot be read"* ]]
+	[ "$(jq .samples <<<"$output")" = 3000 ]
+}
+
+@test "hosts that share a folder are told apart" {
+	"$BUILD/tests/drivers/segments" d 5 60 10 3 other 1700000030
+	[ "$(samples)" = 9000 ]
+	[ "$(samples --on other)" = 3000 ]
+	[ "$(samples --on host)" = 6000 ]
+	run --separate-stderr "$SPROF" report --on nowhere d
+	[ "$status" -eq 1 ]
+	[ "${stderr_lines[0]}" = "sprof: cannot show 'd': none of its 15 segments is of that time and host" ]
+	run --separate-stderr "$SPROF" report --on nowhere "$(ls d/*.data | head -1)"
+	[ "$status" -eq 1 ]
+	[[ $stderr == *"it was recorded on host"* ]]
+}
+
+@test "what is not a segment is neither read nor waited for" {
+	mkfifo d/sprof-20231114T221000.000Z.data
+	ln -s /etc/passwd d/sprof-20231114T221000.001Z.data
+	mkdir d/sprof-20231114T221000.002Z.data
+	echo x >d/notes
+	[ "$(samples)" = 6000 ]
+	mkdir empty
+	run --separate-stderr "$SPROF" report empty
+	[ "$status" -eq 1 ]
+	[ "${stderr_lines[0]}" = "sprof: cannot read 'empty': it is a folder without segments" ]
+}
+
+@test "a killed recorder leaves a folder that says so" {
+	local last=$(ls d/*.data | tail -1)
+	truncate -s -700 "$last"
+	run --separate-stderr "$SPROF" report d
+	[ "$status" -eq 0 ]
+	[[ $stderr == *"'d' is UNFINISHED: 1 of 10 segments are not finished"* ]]
+	"$SPROF" info --json d | jq -e '.finished == false and .segments_read == 10'
+	# While a recorder has the folder, its last segment is only not finished yet.
+	python3 - <<-'EOF' 3>&- &
+	import fcntl, time
+	f = open("d/lock", "r+")
+	fcntl.lockf(f, fcntl.LOCK_EX)
+	open("locked", "w")
+	time.sleep(60)
+	EOF
+	local holder=$!
+	until [ -e locked ]; do sleep 0.05; done
+	run --separate-stderr "$SPROF" report d
+	"$SPROF" info d >said
+	kill $holder
+	[ -z "$stderr" ]
+	grep -qx 'state       being recorded' said
+}
+
+@test "times that are none are refused" {
+	local time
+	for time in x -x 10x -2023-11-14 2023-13-14 2023-11-14T22 --; do
+		run "$SPROF" report --from="$time" d
+		[ "$status" -eq 2 ]
+	done
+	run "$SPROF" report --from -1m --to -2m d
+	[ "$status" -eq 2 ]
+}
+
+@test "marks are shown, and begin and end a part of the time" {
+	local now
+	run "$SPROF" mark
+	[ "$status" -eq 2 ]
+	run --separate-stderr "$SPROF" mark nowhere x
+	[ "$stderr" = "sprof: cannot open 'nowhere': No such file or directory" ]
+	# Marks of the time of the segments, as sprof mark writes them now.
+	"$SPROF" mark d $'deploy\n417'
+	now=$(date +%s)
+	[[ $(cat d/marks) =~ ^${now:0:7}[0-9]{12}' deploy 417'$ ]]
+	printf '1700000060000000000 begin\n1700000090500000000 end\nxx\n17 \n' >>d/marks
+	[ "$(samples --from mark:begin --to mark:end)" = 305 ]
+	"$SPROF" info --to -1s d | grep -A1 '^marks ' | diff - <(printf '%s\n' 'marks       2023-11-14 22:14:20 +0000  begin' '            2023-11-14 22:14:50 +0000  end')
+	"$SPROF" info --json --from 30s --to 80s d | jq -e '.marks == [{ realtime_ns: 1700000060000000000, text: "begin" }]'
+	run --separate-stderr "$SPROF" report --from mark:nothing d
+	[ "$status" -eq 1 ]
+	[ "${stderr_lines[0]}" = "sprof: cannot find the mark 'nothing' in 'd'" ]
+	run --separate-stderr "$SPROF" report --from mark:begin "$(ls d/*.data | head -1)"
+	[ "$status" -eq 1 ]
+	# Nothing else is written to.
+	rm d/marks
+	ln -s ../victim d/marks
+	run "$SPROF" mark d x
+	[ "$status" -eq 1 ]
+	[ ! -e victim ]
+	rm d/marks
+	mkfifo d/marks
+	run timeout 5 "$SPROF" mark d x
+	[ "$status" -eq 1 ]
+	[ "$(samples)" = 6000 ]
+}

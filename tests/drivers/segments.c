@@ -1,0 +1,170 @@
+/*
+ * segments DIR NR SECONDS HZ PROCESSES [HOST [UNIX-TIME]]: writes what a flight recorder leaves in
+ * a folder: NR segments of so many seconds, with HZ samples per second of that many processes
+ * together. Stacks are 30 deep; each process has 300, of which a few have most of the samples. The
+ * first segment begins at UNIX-TIME (default: 2023-11-14).
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/base/alloc.h"
+#include "core/profile/memory_sink.h"
+#include "core/profile/profile.h"
+#include "core/profile/source.h"
+#include "core/recording/recfile.h"
+#include "core/segments/folder.h"
+#include "core/segments/names_folder.h"
+#include "core/segments/segment_sink.h"
+
+#define DEPTH 30
+#define SOME_STACKS 300
+#define NS UINT64_C(1000000000)
+
+static uint64_t state = 88172645463325252u;
+
+static uint32_t draw(uint32_t below)
+{
+	state ^= state << 13;
+	state ^= state >> 7;
+	state ^= state << 17;
+	return (uint32_t)(state >> 20) % below;
+}
+
+/* As programs are: a few stacks have most of the samples. */
+static uint32_t draw_skewed(void)
+{
+	return draw(draw(draw(SOME_STACKS) + 1) + 1);
+}
+
+static uint32_t text(struct sink *to, const char *s)
+{
+	return to->string(to, s, strlen(s));
+}
+
+struct program {
+	uint32_t module, thread, stacks[SOME_STACKS];
+};
+
+static void make_program(struct sink *to, uint32_t i, struct program *p)
+{
+	char *path = xasprintf("/usr/bin/program%u", i), *comm = xasprintf("program%u", i);
+	struct profile_module m = {
+		.kind = MODULE_ELF,
+		.path = text(to, path),
+		.build_id_size = 4,
+		.build_id = { 1, 2, (uint8_t)(i >> 8), (uint8_t)i },
+	};
+
+	p->module = to->module(to, &m);
+	p->thread = to->thread(to, 1000 + i, 1000 + i, text(to, comm));
+	for (uint32_t s = 0; s < SOME_STACKS; s++) {
+		uint32_t frames[DEPTH];
+
+		for (uint32_t k = 0; k < DEPTH; k++)
+			frames[k] = to->frame(to, p->module, 0x1000 + k * 64 + (s >> k % 8) % 8);
+		/* the function in which half of the samples are */
+		frames[DEPTH - 1] = to->frame(to, p->module, 0x9000 + (s & 1 ? s : 0));
+		p->stacks[s] = to->stack(to, frames, DEPTH);
+	}
+	free(path);
+	free(comm);
+}
+
+/* Every address is a function. */
+static void write_names(struct folder *folder, uint32_t nr_programs)
+{
+	int names = folder_open_names(folder_fd(folder));
+	struct profile *vocabulary = profile_new();
+	struct sink *to = profile_sink_new(vocabulary);
+
+	for (uint32_t i = 0; i < nr_programs; i++)
+		make_program(to, i, &(struct program){ 0 });
+	for (uint32_t i = 0; i < vocabulary->nr_frames; i++) {
+		char *name = xasprintf("function_%x", (unsigned int)vocabulary->frames[i].address);
+		struct profile_function f = { .module = vocabulary->frames[i].module };
+		struct profile_location l = { .line = 1 };
+
+		f.name = f.system_name = profile_cstring(vocabulary, name);
+		l.function = profile_function(vocabulary, &f);
+		profile_set_locations(vocabulary, i, &l, 1);
+		free(name);
+	}
+	if (names < 0 || names_folder_write(names, vocabulary))
+		exit(1);
+	profile_sink_free(to);
+	profile_free(vocabulary);
+	close(names);
+}
+
+int main(int argc, char **argv)
+{
+	uint32_t nr = argc > 5 ? (uint32_t)atoi(argv[2]) : 0;
+	uint64_t seconds = argc > 5 ? strtoull(argv[3], NULL, 10) : 0;
+	uint64_t hz = argc > 5 ? strtoull(argv[4], NULL, 10) : 0;
+	uint32_t processes = argc > 5 ? (uint32_t)atoi(argv[5]) : 0;
+	uint64_t start = (argc > 7 ? strtoull(argv[7], NULL, 10) : 1700000000) * NS;
+	struct segment_sink *sink = segment_sink_new();
+	struct sink *front = segment_sink_front(sink);
+	struct program *programs;
+	struct folder *folder;
+	pid_t owner;
+
+	if (!nr || !seconds || !hz || !processes) {
+		fprintf(stderr, "usage: segments DIR NR SECONDS HZ PROCESSES [HOST [TIME]]\n");
+		return 2;
+	}
+	programs = xcalloc(processes, sizeof(*programs));
+	for (uint32_t i = 0; i < processes; i++)
+		make_program(front, i, &programs[i]);
+	if (folder_open(&(struct folder_opts){ .path = argv[1] }, &folder, &owner))
+		return 1;
+	write_names(folder, processes);
+	for (uint32_t s = 0; s < nr; s++) {
+		const struct recfile_meta meta = {
+			.hostname = argc > 6 ? argv[6] : "host",
+			.boot = "boot",
+			.kernel = "6.1.0",
+			.command = "whole system",
+			.source = "ebpf",
+			.event = "cpu-clock",
+			.version = SPROF_VERSION,
+			.freq_hz = (uint32_t)hz,
+			.nr_cpus = 1,
+			.start_realtime_ns = start + s * seconds * NS,
+			.start_ns = 1000 * NS + s * seconds * NS,
+			.names_beside = true,
+		};
+		/* written when it ended */
+		const time_t end = (time_t)((meta.start_realtime_ns + seconds * NS) / NS);
+		const struct timespec times[2] = { { .tv_sec = end }, { .tv_sec = end } };
+		char name[SEGMENT_NAME_SIZE];
+		int fd = folder_create_segment(folder, meta.start_realtime_ns, name);
+		struct recfile *file;
+
+		if (fd < 0 || recfile_create_in(fd, &meta, &file))
+			return 1;
+		segment_sink_turn(sink, recfile_sink(file));
+		for (uint64_t i = 0; i < hz * seconds; i++) {
+			const struct program *p = &programs[draw(processes)];
+
+			front->sample(front, &(struct profile_sample){
+						     .time_ns = meta.start_ns + i * NS / hz,
+						     .weight = NS / hz,
+						     .thread = p->thread,
+						     .stack = p->stacks[draw_skewed()],
+					     });
+		}
+		if (recfile_finish(file, NULL, meta.start_ns + seconds * NS) ||
+		    utimensat(folder_fd(folder), name, times, AT_SYMLINK_NOFOLLOW))
+			return 1;
+		recfile_free(file);
+	}
+	folder_free(folder);
+	segment_sink_free(sink);
+	free(programs);
+	return 0;
+}
