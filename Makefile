@@ -81,6 +81,7 @@ rooms_of = $(shell awk -F '[ \t]*[|][ \t]*' '$$2 == "$(1)" { print $$1 }' tests/
 in_rooms_of = $(wildcard $(addsuffix /$(2),$(call rooms_of,$(1))))
 BPF_SRC := $(call in_rooms_of,bpf,*.bpf.c)
 AGENT_SRC := $(call in_rooms_of,agent,*.c)
+ALLOC_AGENT_SRC := $(call in_rooms_of,alloc-agent,*.c)
 GPU_AGENT_SRC := $(call in_rooms_of,gpu-agent,*.c)
 HOST_SRC := $(call in_rooms_of,host,*.c)
 CLI_SRC := $(call in_rooms_of,cli,*.c)
@@ -94,8 +95,9 @@ MAN_SRC := $(wildcard docs/man/*.1)
 SKELS := $(BPF_SRC:%.bpf.c=$(B)/%.skel.h)
 ASSET_HDRS := $(ASSETS:%=$(B)/%.h)
 ASSET_OBJS := $(ASSETS:%=$(B)/%.o)
-HOST_OBJS := $(HOST_SRC:%.c=$(B)/%.o) $(ASSET_OBJS) $(B)/sampler/agent/payload.o
+HOST_OBJS := $(HOST_SRC:%.c=$(B)/%.o) $(ASSET_OBJS) $(B)/sampler/agent/payload.o $(B)/sampler/agent/alloc/payload.o
 AGENT_OBJS := $(AGENT_SRC:%.c=$(B)/%.o)
+ALLOC_AGENT_OBJS := $(ALLOC_AGENT_SRC:%.c=$(B)/%.o)
 GPU_AGENT_OBJS := $(GPU_AGENT_SRC:%.c=$(B)/%.o)
 GPU_AGENT := $(B)/libsprof-gpu.so
 CLI_OBJS := $(CLI_SRC:%.c=$(B)/%.o)
@@ -238,16 +240,28 @@ $(B)/libsprof.so: $(filter-out $(PAYLOAD_OBJS),$(AGENT_OBJS))
 	$(Q)$(CC) -shared -nostartfiles -Wl,-soname,libsprof.so,--strip-debug,-z,relro,-z,now,-z,noexecstack,--no-undefined \
 		-o $@ $^
 
-$(B)/sampler/agent/payload.bin: $(B)/sampler/agent/payload.elf
-	$(Q)$(OBJCOPY) -O binary -j .payload $< $@
+# The code of allocation hooks is a payload of its own, with the agent's stack walker.
+$(B)/sampler/agent/alloc/payload.elf: $(ALLOC_AGENT_OBJS) $(addprefix $(B)/sampler/agent/,stack.o memory.o python.o record.o) sampler/agent/payload.lds
+	$(call say,BLOB,$@)
+	$(Q)$(LD) -shared -Bsymbolic -z noexecstack --no-undefined -T sampler/agent/payload.lds -o $@ $(filter %.o,$^)
+	$(Q)! readelf -rW $@ | grep R_ || { echo "$@: needs relocation" >&2; exit 1; }
 
-$(B)/sampler/agent/payload.bin.asset.c: $(B)/sampler/agent/payload.bin
-	$(Q){ printf '#include "sampler/attach/payload.h"\nconst unsigned char payload_bin[] = {\n'; \
-		od -An -v -tu1 $< | sed 's/  */,/g; s/^,//; s/$$/,/'; \
-		printf '};\nconst size_t payload_bin_size = sizeof(payload_bin);\n'; } >$@
+# Both are embedded. Arguments: the folder, and what the array is called.
+define embed_payload
+$(B)/$(1)/payload.bin: $(B)/$(1)/payload.elf
+	$$(Q)$$(OBJCOPY) -O binary -j .payload $$< $$@
 
-$(B)/sampler/agent/payload.o: $(B)/sampler/agent/payload.bin.asset.c sampler/attach/payload.h $(B)/flags.stamp
-	$(Q)$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) -c -o $@ $<
+$(B)/$(1)/payload.bin.asset.c: $(B)/$(1)/payload.bin
+	$$(Q){ printf '#include "sampler/attach/payload.h"\nconst unsigned char $(2)[] = {\n'; \
+		od -An -v -tu1 $$< | sed 's/  */,/g; s/^,//; s/$$$$/,/'; \
+		printf '};\nconst size_t $(2)_size = sizeof($(2));\n'; } >$$@
+
+$(B)/$(1)/payload.o: $(B)/$(1)/payload.bin.asset.c sampler/attach/payload.h $(B)/flags.stamp
+	$$(Q)$$(CC) $$(CPPFLAGS_ALL) $$(CFLAGS_ALL) -c -o $$@ $$<
+
+endef
+$(eval $(call embed_payload,sampler/agent,payload_bin))
+$(eval $(call embed_payload,sampler/agent/alloc,alloc_payload_bin))
 
 # The library that CUDA and NVTX load into a target. Its frame pointers are where launch stacks
 # begin; its one thread-local pointer is in the static block, where no access allocates; and it is

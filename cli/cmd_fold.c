@@ -94,7 +94,8 @@ static int fold_main(int argc, char **argv)
 	collapsed_write(&b, v.tree,
 			o.time || v.summary.info->exact || v.summary.info->sums ||
 				v.summary.column == COLUMN_EVENTS ||
-				column_is_event(v.summary.column) || v.profile->meta.weighted);
+				column_is_event(v.summary.column) ||
+				column_is_memory(v.summary.column) || v.profile->meta.weighted);
 	err = view_write(o.output, &b);
 	buffer_fini(&b);
 	view_close(&v);

@@ -36,6 +36,7 @@
 #include "core/profile/source.h"
 #include "core/untrusted/remote_read.h"
 #include "sampler/target/launch.h"
+#include "sampler/alloc/allocations.h"
 #include "symbolizer/lookup/debuginfod.h"
 #include "symbolizer/symbolizer.h"
 
@@ -53,6 +54,7 @@ struct recording {
 	struct debuginfod *debuginfod; /* NULL = not asked for */
 	struct push_child *push;       /* NULL = nothing is pushed */
 	struct record_calls *calls;    /* NULL = none are counted */
+	struct allocations *alloc;     /* NULL = not sampled */
 	struct sink *sink;	       /* where samples go: the file, or what stands before it */
 	struct record_gate *gate;      /* NULL: every sample is wanted */
 	uint64_t begin_ns;	       /* of what is recorded */
@@ -155,6 +157,7 @@ static int sample_rounds(struct recording *r)
 					      record_gpu_timeout_ms(r->recorder.gpu, timeout));
 		record_gpu_drain(r->recorder.gpu);
 		record_calls_follow(r->calls, r->sink);
+		allocations_drain(r->alloc, r->sink);
 		if (live < 0) {
 			log_error(-live, "read samples");
 			return live;
@@ -198,8 +201,8 @@ static void show_fetching(void *context, const char *name, uint64_t done, uint64
 
 static int finish(struct recording *r)
 {
-	struct name_frames names = { r->recorder.ops, r->recorder.source, r->recorder.gpu,
-				     r->recorder.sandbox, r->debuginfod };
+	struct name_frames names = { r->recorder.ops, r->recorder.source,  r->recorder.gpu,
+				     r->alloc,	      r->recorder.sandbox, r->debuginfod };
 	struct profile_stats stats;
 	enum rights before;
 	uint64_t end_ns;
@@ -209,6 +212,7 @@ static int finish(struct recording *r)
 	before = privileges_use(RIGHTS_BORROWED);
 	r->recorder.ops->stop(r->recorder.source, r->sink);
 	record_gpu_stop(r->recorder.gpu);
+	allocations_stop(r->alloc, r->sink);
 	recording_summary_tell_reads(r->sink);
 	record_calls_stop(r->calls, r->sink);
 	end_ns = monotonic_ns();
@@ -277,6 +281,10 @@ static int open_parts(struct recording *r)
 	int err = recorder_open(&r->recorder);
 
 	err = err ? err : open_calls(r);
+	if (!err) /* puts hooks into the targets, so it comes after all that may fail */
+		err = record_alloc_open(&r->opts->alloc, r->recorder.ops->name, r->opts->pids,
+					r->opts->nr_pids, r->recorder.sandbox, r->recorder.cache,
+					&r->alloc);
 	privileges_use(before);
 	if (!err)
 		recorder_await_tables(&r->recorder);
@@ -289,11 +297,14 @@ static int start(struct recording *r)
 	int err;
 
 	set_gate(r);
-	err = recorder_start(&r->recorder, record_calls_privileges(r->calls));
-	if (!err)
+	err = recorder_start(&r->recorder,
+			     record_calls_privileges(r->calls) | record_alloc_privileges(r->alloc));
+	if (!err) {
+		allocations_start(r->alloc);
 		record_calls_start(r->calls, r->begin_ns,
 				   r->opts->duration_ns ? r->begin_ns + r->opts->duration_ns
 							: UINT64_MAX);
+	}
 	privileges_use(before);
 	return err;
 }
@@ -379,6 +390,7 @@ static int record_main(int argc, char **argv)
 	status = !err ? run(&r) : opts.program ? OWN_FAILURE : 1;
 	recorder_close_source(&r.recorder);
 	record_calls_free(r.calls);
+	allocations_free(r.alloc);
 	record_gate_free(r.gate);
 	continuous_free(r.continuous);
 	recfile_free(r.file);

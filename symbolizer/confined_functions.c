@@ -42,8 +42,8 @@ struct order {
 struct row {
 	uint64_t offset;
 	uint32_t glob;
-	uint16_t is_resolver, pad;
-	uint64_t name_size;
+	uint16_t is_resolver, is_local;
+	uint64_t size, name_size;
 };
 
 /* ---- in the child */
@@ -69,8 +69,10 @@ static void write_answer(int answer, const struct named_function *functions, siz
 	for (size_t i = 0; i < nr; i++) {
 		const struct row row = {
 			.offset = functions[i].offset,
+			.size = functions[i].size,
 			.glob = (uint32_t)functions[i].glob,
 			.is_resolver = functions[i].is_resolver,
+			.is_local = functions[i].is_local,
 			.name_size = strlen(functions[i].name),
 		};
 
@@ -132,8 +134,10 @@ int functions_answer_read(const void *bytes, uint64_t size, size_t nr_globs,
 		found[nr++] = (struct named_function){
 			.name = strndup((const char *)name, row.name_size),
 			.offset = row.offset,
+			.size = row.size,
 			.glob = row.glob,
 			.is_resolver = row.is_resolver,
+			.is_local = row.is_local,
 		};
 	}
 	*ret_functions = found;

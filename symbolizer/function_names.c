@@ -102,21 +102,24 @@ static void add(struct search *s, const struct elf_symbols *names, const Elf64_S
 		const char *name, size_t glob)
 {
 	const char *best = elf_symbols_lookup(names, sym->st_value);
-	uint64_t offset, left;
+	uint64_t offset, left, skipped;
 	char *readable;
 
 	if (!elf_image_code_offset(s->code, sym->st_value, &offset, &left))
 		return;
-	offset = probe_offset(s->code, offset);
+	skipped = probe_offset(s->code, offset) - offset;
+	offset += skipped;
 	best = best ? best : name;
 	readable = demangle(best);
 	s->found = xgrow(s->found, &s->capacity, s->nr + 1, sizeof(*s->found));
 	s->found[s->nr] = (struct named_function){
 		.name = readable ? readable : xstrdup(best),
 		.offset = offset,
+		.size = sym->st_size > skipped ? sym->st_size - skipped : 0,
 		.order = s->nr,
 		.glob = glob,
 		.is_resolver = ELF64_ST_TYPE(sym->st_info) == STT_GNU_IFUNC,
+		.is_local = ELF64_ST_BIND(sym->st_info) == STB_LOCAL,
 	};
 	s->nr++;
 }

@@ -11,9 +11,11 @@ struct symbol_module;
 struct named_function {
 	char *name;	  /* readable; of several names of one address the one that reports show */
 	uint64_t offset;  /* in the file: its first instruction, or the push behind its endbr64 */
+	uint64_t size;	  /* bytes of it from there on, as its symbol says; 0: unknown */
 	size_t order;	  /* in which the names were found */
 	size_t glob;	  /* index of the first glob that fits */
 	bool is_resolver; /* an IFUNC resolver, which chooses the function when it is linked */
+	bool is_local;	  /* other files cannot refer to it by that name */
 };
 
 /*

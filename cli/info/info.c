@@ -137,7 +137,7 @@ static void count_columns(struct info *info, const struct profile *p)
 		info->columns[s->column].present = true;
 		add_clamped(&info->columns[s->column].sum, s->weight);
 		for (int c = 0; c < NR_COLUMNS; c++)
-			add_clamped(&info->columns[c].events, column_events(c, s));
+			add_clamped(&info->columns[c].events, column_events(p, c, s));
 	}
 }
 

@@ -200,8 +200,9 @@ static void add_columns(struct buffer *b, const struct profile *p, const struct 
 			continue;
 		grid_text(&g, column_info_of(p, (unsigned int)i)->name);
 		grid_value(&g, i, column->sum);
-		buffer_printf(grid_cell(&g), "%" PRIu64 " %s", column->events,
-			      column_events_name(&column_table[i], column->events));
+		buffer_printf(
+			grid_cell(&g), "%" PRIu64 " %s", column->events,
+			column_events_name(column_info_of(p, (unsigned int)i), column->events));
 	}
 	buffer_add_char(b, '\n');
 	end_table(b, &g, 0);

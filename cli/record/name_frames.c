@@ -11,6 +11,7 @@
 #include "cli/gpu/record_gpu.h"
 #include "core/profile/source.h"
 #include "core/rights/privileges.h"
+#include "sampler/alloc/allocations.h"
 #include "symbolizer/symbolizer.h"
 
 static int open_module(void *context, uint32_t module)
@@ -20,6 +21,7 @@ static int open_module(void *context, uint32_t module)
 	int fd = n->ops->open_module ? n->ops->open_module(n->source, module) : -ENOENT;
 
 	fd = fd < 0 ? record_gpu_open_module(n->gpu, module) : fd;
+	fd = fd < 0 ? allocations_open_module(n->alloc, module) : fd;
 	privileges_use(before);
 	return fd;
 }
@@ -29,7 +31,8 @@ static int open_root(void *context, uint32_t module, size_t *ret_prefix)
 	const struct name_frames *n = context;
 	int fd = n->ops->open_root ? n->ops->open_root(n->source, module, ret_prefix) : -ENOENT;
 
-	return fd < 0 ? record_gpu_open_root(n->gpu, module, ret_prefix) : fd;
+	fd = fd < 0 ? record_gpu_open_root(n->gpu, module, ret_prefix) : fd;
+	return fd < 0 ? allocations_open_root(n->alloc, module, ret_prefix) : fd;
 }
 
 static int kernel_symbol(void *context, uint64_t address, char *name, size_t size)

@@ -2,6 +2,7 @@
 #ifndef SPROF_NAME_FRAMES_H
 #define SPROF_NAME_FRAMES_H
 
+struct allocations;
 struct debuginfod;
 struct profile;
 struct record_gpu;
@@ -13,6 +14,7 @@ struct name_frames {
 	const struct source_ops *ops;
 	struct source *source;
 	struct record_gpu *gpu;	       /* also has modules; NULL without a GPU */
+	struct allocations *alloc;     /* has modules, too; or NULL */
 	struct sandbox *sandbox;       /* where files of targets are parsed */
 	struct debuginfod *debuginfod; /* NULL = not asked for */
 };

@@ -89,6 +89,7 @@ static void check(struct record_opts *o, struct argp_state *state)
 	sampling_opts_check(o, state);
 	if (o->nr_calls && (o->nr_cgroups || o->by_user))
 		argp_error(state, "--calls needs -p, -a or a program");
+	alloc_opts_check(&o->alloc, o->nr_pids + o->nr_names, o->continuous.path, o->source, state);
 	if (!strcmp(o->output, "-"))
 		argp_error(state, "a recording goes to a file, not to standard output");
 	if (o->syscalls && (!strcmp(o->source, "perf") || !strcmp(o->source, "timer")))
@@ -134,6 +135,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		state->child_inputs[0] = o;
 		state->child_inputs[1] = &o->push;
 		state->child_inputs[2] = &o->continuous;
+		state->child_inputs[3] = &o->alloc;
 		return 0;
 	case 'o': o->output = arg; return 0;
 	case OPT_DELAY: o->delay_ns = duration_argument(arg, state); return 0;
@@ -159,6 +161,7 @@ const struct argp record_argp = {
 	.children = (const struct argp_child[]){ { &sampling_argp, 0, NULL, 0 },
 						 { &push_record_argp, 0, "Pushing:", 1 },
 						 { &continuous_argp, 0, "Flight recorder:", 2 },
+						 { &record_alloc_argp, 0, "Memory:", 3 },
 						 { 0 } },
 	.args_doc = "-p PID|NAME\n--cgroup PATH\n-u USER\n-a\nPROG [ARG...]",
 	.doc = "Samples what the CPU runs and writes a recording."

@@ -11,6 +11,7 @@
 #include "cli/continuous/continuous_opts.h"
 #include "cli/gpu/record_gpu.h"
 #include "cli/push/push_record_opts.h"
+#include "cli/alloc/record_alloc.h"
 
 struct record_opts {
 	pid_t *pids;
@@ -40,6 +41,7 @@ struct record_opts {
 	struct continuous_opts continuous;
 	struct record_gpu_opts gpu;
 	struct push_record_opts push;
+	struct record_alloc_opts alloc;
 	const char **calls; /* the arguments of --calls; strings are argv's */
 	size_t nr_calls, calls_capacity;
 	bool debuginfod;   /* fetch debug files that this machine does not have */

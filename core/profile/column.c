@@ -76,8 +76,23 @@ const struct column_info column_table[NR_COLUMNS] = {
 			     UNIT_NS, NR_COLUMNS, false, true, NULL },
 };
 
+#define SAMPLED(name, title, unit, pprof_name)                                                     \
+	{                                                                                          \
+		name, title, "samples", "sample", unit, NR_COLUMNS, false, false, pprof_name       \
+	}
+
+/* The columns of memory from COLUMN_ALLOCATED on, where they are samples of sprof. */
+static const struct column_info sampled_memory[] = {
+	SAMPLED("allocated", "memory allocated", UNIT_BYTES, "alloc_space"),
+	SAMPLED("allocations", "allocations", UNIT_COUNT, "alloc_objects"),
+	SAMPLED("live", "memory in use", UNIT_BYTES, "inuse_space"),
+	SAMPLED("live-objects", "objects in use", UNIT_COUNT, "inuse_objects"),
+};
+
 const struct column_info *column_info_of(const struct profile *p, unsigned int column)
 {
+	if (p->samples_memory && column_is_memory(column))
+		return &sampled_memory[column - COLUMN_ALLOCATED];
 	return column_is_event(column) && p->event_columns
 		       ? &p->event_columns[column - COLUMN_EVENT_1]
 		       : &column_table[column];

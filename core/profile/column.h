@@ -48,6 +48,12 @@ struct column_info {
 /* What is the same in all profiles. */
 extern const struct column_info column_table[NR_COLUMNS];
 
+/* Is it memory that programs allocate: allocated, allocations, live or live-objects? */
+static inline bool column_is_memory(uint64_t column)
+{
+	return column >= COLUMN_ALLOCATED && column <= COLUMN_LIVE_OBJECTS;
+}
+
 static inline bool column_is_event(uint64_t column)
 {
 	return column >= COLUMN_EVENT_1 && column <= COLUMN_EVENT_8;
@@ -55,7 +61,8 @@ static inline bool column_is_event(uint64_t column)
 
 /*
  * Returns what the profile says of a column: the row of the table above, but for the columns of
- * events their own names. Valid as long as the profile.
+ * events their own names, and for memory that sprof has sampled that it consists of samples. Valid
+ * as long as the profile.
  */
 const struct column_info *column_info_of(const struct profile *p, unsigned int column);
 
@@ -93,9 +100,10 @@ const char *column_events_name(const struct column_info *info, uint64_t nr);
  * Returns how many events of `column` a sample stands for; 0 where it belongs to another column.
  * The caller handles the weight in the column itself.
  */
-static inline uint64_t column_events(enum profile_column column, const struct profile_sample *s)
+static inline uint64_t column_events(const struct profile *p, enum profile_column column,
+				     const struct profile_sample *s)
 {
-	uint8_t by = column_table[column].counted_by;
+	uint8_t by = column_info_of(p, column)->counted_by;
 
 	if (by == NR_COLUMNS)
 		return s->column == column ? 1 : 0;

@@ -43,6 +43,7 @@
 #define LEVEL "p@nnn"
 #define ESTIMATE "pnnnsnnnnnn"
 #define EVENT "nsn"
+#define MEMORY_SAMPLED "pnnn"
 #define RESOURCE "pss"
 
 CHECK(DEVICE, fact_gpu_device);
@@ -69,6 +70,7 @@ CHECK(COLLECTED, fact_gpu_collected);
 CHECK(LEVEL, fact_gpu_level);
 CHECK(ESTIMATE, fact_gpu_estimate);
 CHECK(EVENT, fact_event);
+CHECK(MEMORY_SAMPLED, fact_memory_sampled);
 CHECK(RESOURCE, fact_resource);
 
 static const struct fact_info infos[NR_FACT_KINDS] = {
@@ -96,6 +98,7 @@ static const struct fact_info infos[NR_FACT_KINDS] = {
 	[FACT_GPU_LEVEL] = { LEVEL, sizeof(LEVEL) - 1, 0 },
 	[FACT_GPU_ESTIMATE] = { ESTIMATE, sizeof(ESTIMATE) - 1, 5 },
 	[FACT_EVENT] = { EVENT, sizeof(EVENT) - 1, 1 },
+	[FACT_MEMORY_SAMPLED] = { MEMORY_SAMPLED, sizeof(MEMORY_SAMPLED) - 1, 1 },
 	[FACT_RESOURCE] = { RESOURCE, sizeof(RESOURCE) - 1, 1 },
 };
 
@@ -157,6 +160,7 @@ bool facts_put(struct profile *p, enum fact_kind kind, const void *row)
 
 		id = intern_id(&t->index, hash, (uint32_t)id, key_equal, &owner, row);
 	}
+	p->samples_memory |= kind == FACT_MEMORY_SAMPLED;
 	is_new = id == t->nr;
 	if (is_new)
 		t->values =

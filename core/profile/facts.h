@@ -46,7 +46,7 @@ enum fact_kind {
 	FACT_GPU_LEVEL = 22,
 	FACT_GPU_ESTIMATE = 23,
 	FACT_EVENT = 24,
-	/* 25: FACT_MEMORY_SAMPLED */
+	FACT_MEMORY_SAMPLED = 25,
 	FACT_RESOURCE = 26,
 	NR_FACT_KINDS
 };
@@ -466,6 +466,17 @@ struct fact_event {
 	uint64_t column; /* one of COLUMN_EVENT_1 and on */
 	uint64_t name;	 /* string, as the user spelled the event */
 	uint64_t period; /* events between two samples; 1: all were sampled; 0: it varied */
+};
+
+/*
+ * The allocations of a process were sampled by sprof: its columns allocated, allocations, live and
+ * live-objects are made of samples and have a sampling error. Key: pid.
+ */
+struct fact_memory_sampled {
+	uint64_t pid;
+	/* bytes between samples, the least and the greatest mean that was used */
+	uint64_t least_interval, greatest_interval;
+	uint64_t lost; /* samples that were dropped for lack of space */
 };
 
 /*

@@ -283,6 +283,7 @@ struct profile {
 	size_t nr_samples, nr_functions, nr_locations;
 	struct profile_index *index;
 	struct facts *facts; /* core/profile/facts.h; NULL where there are none */
+	bool samples_memory; /* there is a FACT_MEMORY_SAMPLED: column_info_of() */
 	/* of COLUMN_EVENT_1 and on, if FACT_EVENT has their names: column_info_of(); or NULL */
 	struct column_info *event_columns;
 	uint64_t nr_facts_left_out; /* rows that a recording has beyond those that are kept */

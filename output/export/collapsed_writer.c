@@ -79,7 +79,8 @@ static int write_collapsed(struct buffer *b, const struct profile *p)
 		return err;
 	collapsed_write(b, tree,
 			p->meta.weighted || tree->column == COLUMN_EVENTS ||
-				column_is_event(tree->column) || tree->info->sums);
+				column_is_event(tree->column) || column_is_memory(tree->column) ||
+				tree->info->sums);
 	tree_free(tree);
 	return 0;
 }

@@ -208,7 +208,7 @@ static void add_up(const struct finder *f, int rule, struct hint *h)
 	for (size_t i = 0; i < p->nr_samples; i++) {
 		const struct profile_sample *s = &p->samples[i];
 		uint64_t weight = s->column == h->column ? s->weight : 0;
-		uint64_t events = column_events(h->column, s);
+		uint64_t events = column_events(p, h->column, s);
 
 		if (threads && s->thread != PROFILE_NONE && !threads[s->thread])
 			continue;

@@ -33,7 +33,7 @@ static bool share_of(const struct tree_lines *l, const struct profile_sample *s,
 		     struct tree_share *ret)
 {
 	ret->weight = s->column == l->column ? s->weight : 0;
-	ret->events = column_events(l->column, s);
+	ret->events = column_events(l->p, l->column, s);
 	return s->column == l->column || ret->events;
 }
 
@@ -286,7 +286,8 @@ int tree_lines_init(struct tree_lines *l, const struct profile *p, enum profile_
 		l->words = stack_words(p->stack_frames, l->code_of, (uint32_t)ret_functions->nr);
 	l->nr_numbers = grouped ? l->nr_groups : p->nr_samples;
 	l->numbers_are_weights = !grouped && !ret_numbers &&
-				 column_table[column].counted_by == column && weights_are_small(p);
+				 column_info_of(p, column)->counted_by == column &&
+				 weights_are_small(p);
 	err = make_lines(l);
 out:
 	free(heads);

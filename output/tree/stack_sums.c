@@ -16,7 +16,7 @@ void stack_sums_init(struct stack_sums *sums, const struct profile *p, enum prof
 		const struct profile_sample *s = &p->samples[i];
 
 		sums->weights[s->stack] += s->column == column ? s->weight : 0;
-		sums->samples[s->stack] += column_events(column, s);
+		sums->samples[s->stack] += column_events(p, column, s);
 	}
 }
 

@@ -79,7 +79,7 @@ void summary_init(struct summary *s, const struct profile *p, const struct tree 
 		.samples = tree_events_of(tree, tree->nodes).total,
 		.limits = p->stats.nr_limits,
 		.duration_ns = m->end_ns > m->start_ns ? m->end_ns - m->start_ns : 0,
-		.freq_hz = m->freq_hz,
+		.freq_hz = column_is_memory(tree->column) ? 0 : m->freq_hz,
 		.column = tree->column,
 		.info = tree->info,
 		.unfinished = m->unfinished,
@@ -89,7 +89,7 @@ void summary_init(struct summary *s, const struct profile *p, const struct tree 
 		.event = profile_str(p, m->event),
 	};
 	/* The counters of a recording are about its samples, not about exact columns. */
-	if (!s->info->exact || column_is_event(s->column)) {
+	if ((!s->info->exact || column_is_event(s->column)) && !column_is_memory(s->column)) {
 		s->lost = p->stats.nr_lost;
 		s->throttled = p->stats.nr_throttled;
 		for (int i = 0; i < NR_MARKERS; i++) {
@@ -190,7 +190,7 @@ void summary_add_origin(struct buffer *b, const struct summary *s)
 {
 	const char *separator = "";
 
-	if (s->info->exact && !column_is_event(s->column)) {
+	if ((s->info->exact && !column_is_event(s->column)) || column_is_memory(s->column)) {
 		buffer_add_string(b, s->info->title);
 		if (s->duration_ns) {
 			buffer_add_string(b, " in ");
@@ -244,7 +244,7 @@ void summary_add_whole(struct buffer *b, const struct summary *s)
 	if (s->freq_hz)
 		buffer_printf(b, ", %u samples a second", s->freq_hz);
 	add_error(b, s);
-	if (*s->event || *s->source)
+	if ((*s->event || *s->source) && !column_is_memory(s->column))
 		buffer_printf(b, " \xc2\xb7 %s%s%s", s->event,
 			      *s->event && *s->source ? " by " : "", s->source);
 }

@@ -240,33 +240,47 @@ bool inject_thread_can_seize(pid_t tid)
 	return in_time;
 }
 
-static int try_thread(struct inject_thread *t, const struct inject_process *p, pid_t tid,
-		      unsigned int limit_ms, inject_accept accept, void *context)
+int inject_thread_ask_stop(struct inject_thread *t, const struct inject_process *p, pid_t tid)
 {
-	uint64_t asked_ns;
 	int err;
 
 	t->process = p;
+	t->tid = 0;
 	err = (int)request(PTRACE_SEIZE, tid, PTRACE_O_TRACESYSGOOD);
 	if (err)
 		return err;
-	asked_ns = monotonic_ns();
-	err = (int)request(PTRACE_INTERRUPT, tid, 0);
-	if (!err)
-		err = wait_first_stop(t, tid, limit_ms);
+	t->stopped_ns = monotonic_ns();
+	return (int)request(PTRACE_INTERRUPT, tid, 0);
+}
+
+int inject_thread_await_stop(struct inject_thread *t, pid_t tid, unsigned int limit_ms)
+{
+	int err = t->nr_hung < INJECT_MAX_HUNG ? wait_first_stop(t, tid, limit_ms) : -EBUSY;
+
 	if (err)
 		return err;
-	err = take_state(t, p, tid);
+	err = take_state(t, t->process, tid);
 	t->tid = tid;
-	t->stopped_ns = asked_ns;
 	t->gone = t->stop_signal_kept = t->is_masked = false;
-	if (!err && accept && !accept(context, t))
-		err = -EAGAIN;
 	if (err) {
 		let_go_on(t, tid);
 		t->tid = 0;
 	}
 	return err;
+}
+
+static int try_thread(struct inject_thread *t, const struct inject_process *p, pid_t tid,
+		      unsigned int limit_ms, inject_accept accept, void *context)
+{
+	int err = inject_thread_ask_stop(t, p, tid);
+
+	if (!err)
+		err = inject_thread_await_stop(t, tid, limit_ms);
+	if (err || !accept || accept(context, t))
+		return err;
+	let_go_on(t, tid);
+	t->tid = 0;
+	return -EAGAIN;
 }
 
 static int no_thread(const struct inject_process *p, int err, struct inject_reason *reason)

@@ -50,6 +50,15 @@ int inject_thread_stop_one(struct inject_thread *thread, const struct inject_pro
 			   pid_t tid, unsigned int limit_ms);
 
 /*
+ * The two halves of that, for stopping several threads at once: the thread is asked to stop, and is
+ * then waited for. A thread that was asked must be awaited. 0 or -errno; -ETIMEDOUT: it is in
+ * hung[] now.
+ */
+int inject_thread_ask_stop(struct inject_thread *thread, const struct inject_process *process,
+			   pid_t tid);
+int inject_thread_await_stop(struct inject_thread *thread, pid_t tid, unsigned int limit_ms);
+
+/*
  * Gives the thread other registers and blocks all its signals. Its own state stays in thread->state
  * and can be restored at any time.
  */

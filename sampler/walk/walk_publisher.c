@@ -12,6 +12,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
+#include "core/base/proc_status.h"
 #include "core/portable/pycode.h"
 #include "core/profile/source.h"
 #include "core/portable/walk_tables.h"
@@ -223,6 +224,23 @@ uint32_t walk_target_frame(struct walk_target *t, struct sink *sink, uint64_t ad
 		address = address - m->start + m->pgoff;
 	t->publisher->out.sink = sink;
 	return sink->frame(sink, sample_sink_module(&t->publisher->out, m->code), address);
+}
+
+struct known_stack walk_target_stack(struct walk_target *t, struct sink *sink,
+				     const struct walked *walked, pid_t tid, uint32_t *ret_thread)
+{
+	struct sample_sink *out = &t->publisher->out;
+	char comm[COMM_SIZE + 1];
+
+	out->sink = sink;
+	*ret_thread = sample_sink_known_thread(out, (uint32_t)t->maps.pid, (uint32_t)tid);
+	if (*ret_thread == PROFILE_NONE) {
+		if (!proc_name(t->maps.pid, tid, comm, sizeof(comm)))
+			proc_name(t->maps.pid, t->maps.pid, comm, sizeof(comm));
+		memset(comm + strlen(comm), 0, sizeof(comm) - strlen(comm));
+		*ret_thread = sample_sink_thread(out, (uint32_t)t->maps.pid, (uint32_t)tid, comm);
+	}
+	return sample_sink_stack(out, &t->maps, walked);
 }
 
 uint32_t walk_target_python_frame(struct walk_target *t, struct sink *sink, uint64_t word,

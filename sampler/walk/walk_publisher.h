@@ -11,7 +11,10 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "sampler/sink/stack_ids.h"
+
 struct sink;
+struct walked;
 struct walk_publisher;
 struct sandbox;
 struct table_cache;
@@ -45,6 +48,12 @@ void walk_target_refresh(struct walk_target *target);
  */
 uint32_t walk_target_frame(struct walk_target *target, struct sink *sink, uint64_t address,
 			   const char **ret_path);
+/*
+ * The sink's stack of addresses that the target has walked itself; *ret_thread becomes the sink's
+ * id of that thread of it.
+ */
+struct known_stack walk_target_stack(struct walk_target *target, struct sink *sink,
+				     const struct walked *walked, pid_t tid, uint32_t *ret_thread);
 /*
  * The same for a Python frame: `word` has FRAME_PYTHON, `code` is a struct code_record and a line
  * table of `size` bytes together, as the target sent them. They are read once for each number.

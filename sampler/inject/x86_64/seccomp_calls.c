@@ -1,7 +1,7 @@
 /*
  * The calls in the order in which they are made: by inject.c and the stub, by hand_over.c, by the
- * payload (sampler/agent/), by detach.c. A call that the thread was stopped in may be resumed by
- * restart_syscall(2).
+ * payload (sampler/agent/), by detach.c; allocation hooks (sampler/alloc/) make some of these. A
+ * call that the thread was stopped in may be resumed by restart_syscall(2).
  */
 #include "sampler/inject/x86_64/seccomp_calls.h"
 
@@ -24,6 +24,10 @@ const struct inject_known_call inject_known_calls[] = {
 	  false },
 	{ "madvise",
 	  { SYS_madvise, ARG(2), { 0, 0, MADV_DONTFORK } },
+	  { TRIAL_PAGE, TRIAL_SIZE },
+	  false },
+	{ "madvise",
+	  { SYS_madvise, ARG(2), { 0, 0, MADV_WIPEONFORK } },
 	  { TRIAL_PAGE, TRIAL_SIZE },
 	  false },
 	{ "ppoll",

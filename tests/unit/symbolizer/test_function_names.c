@@ -119,6 +119,25 @@ static void assert_found(const char *glob, const char *want)
 	free(text);
 }
 
+/* Behind an endbr64, what is left of the function. */
+static void sizes_and_binding(void **state)
+{
+	static const char *const globs[] = { "cet", "cet_mov" };
+	struct named_function *f;
+	size_t nr;
+	int fd = open(program, O_RDONLY);
+
+	(void)state;
+	assert_int_equal(find_functions(fd, globs, 2, &f, &nr), 0);
+	assert_int_equal(nr, 2);
+	for (size_t i = 0; i < nr; i++) {
+		assert_int_equal(f[i].size, f[i].glob ? 8 : 3);
+		assert_int_equal(f[i].is_local, f[i].glob == 1);
+	}
+	function_names_free(f, nr);
+	close(fd);
+}
+
 static void names_and_globs(void **state)
 {
 	static const char *const several[] = { "nothing", "ce*", "cet" };
@@ -188,7 +207,7 @@ static void a_child_that_dies_finds_nothing(void **state)
 	close(fd);
 }
 
-/* One row of an answer: offset, glob, kind, size of the name, name. */
+/* One row of an answer: offset, glob, kind, size, size of the name, name. */
 static size_t put_row(uint8_t *to, uint64_t offset, uint32_t glob, uint64_t size, const char *name)
 {
 	uint32_t kind = 0;
@@ -196,9 +215,10 @@ static size_t put_row(uint8_t *to, uint64_t offset, uint32_t glob, uint64_t size
 	memcpy(to, &offset, 8);
 	memcpy(to + 8, &glob, 4);
 	memcpy(to + 12, &kind, 4);
-	memcpy(to + 16, &size, 8);
-	memcpy(to + 24, name, strlen(name));
-	return 24 + strlen(name);
+	memset(to + 16, 0, 8);
+	memcpy(to + 24, &size, 8);
+	memcpy(to + 32, name, strlen(name));
+	return 32 + strlen(name);
 }
 
 static int read_rows(uint64_t first, uint64_t second, uint32_t glob, uint64_t size)
@@ -231,6 +251,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(names_and_globs),
+		cmocka_unit_test(sizes_and_binding),
 		cmocka_unit_test(a_probe_is_put_on_the_push_behind_an_endbr64),
 		cmocka_unit_test(a_child_that_dies_finds_nothing),
 		cmocka_unit_test(nonsense_in_an_answer_is_refused),

@@ -228,6 +228,30 @@ static void bytes_have_three_digits(void **state)
 	buffer_fini(&b);
 }
 
+/* As in imported files, the values are sums of another profiler; a fact says that they are not. */
+static void memory_that_was_sampled_has_an_error(void **state)
+{
+	const struct fact_memory_sampled fact = { .pid = 1, .least_interval = 65536 };
+	struct profile *p = mixed_profile();
+	struct profile_sample sample = { .column = COLUMN_ALLOCATED, .weight = 70000 };
+
+	(void)state;
+	assert_true(column_info_of(p, COLUMN_LIVE)->sums);
+	assert_int_equal(column_events(p, COLUMN_ALLOCATED, &sample), 0);
+	facts_put(p, FACT_MEMORY_SAMPLED, &fact);
+	for (unsigned int c = COLUMN_ALLOCATED; c <= COLUMN_LIVE_OBJECTS; c++) {
+		const struct column_info *info = column_info_of(p, c);
+
+		assert_string_equal(info->name, column_table[c].name);
+		assert_string_equal(info->pprof_name, column_table[c].pprof_name);
+		assert_int_equal(info->unit, column_table[c].unit);
+		assert_false(info->sums || info->exact);
+	}
+	assert_int_equal(column_events(p, COLUMN_ALLOCATED, &sample), 1);
+	assert_true(column_info_of(p, COLUMN_GPU_MEMORY)->exact);
+	profile_free(p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -236,6 +260,7 @@ int main(void)
 		cmocka_unit_test(wall_clock_time_is_cpu_time_and_waits_together),
 		cmocka_unit_test(exact_columns_have_no_margin_and_say_their_events),
 		cmocka_unit_test(every_column_has_a_name_of_its_own),
+		cmocka_unit_test(memory_that_was_sampled_has_an_error),
 		cmocka_unit_test(events_have_the_names_that_the_profile_says),
 		cmocka_unit_test(names_of_events_are_told_from_others),
 		cmocka_unit_test(bytes_have_three_digits),

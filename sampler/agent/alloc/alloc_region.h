@@ -1,0 +1,126 @@
+/*
+ * What the recorder and the allocation hooks inside a target share. In the target lie, near the
+ * allocator's code:
+ *
+ *	code	ALLOC_CODE_SIZE		the payload, then a stub for each hooked function
+ *	private	struct alloc_private	counters and filter; zeros in a forked child
+ *
+ * and anywhere else struct alloc_shared (a memfd that the recorder maps too), the walk_space and
+ * the arena of core/portable/walk_tables.h. Code and private memory are inherited by fork(2),
+ * because the hooked functions of a child jump there; the rest is not.
+ *
+ * A hooked function subtracts the size from the counter of its thread and goes on; only when the
+ * counter falls below zero, or when a block that is freed may be a sampled one, it enters the slow
+ * path (slow_path.c). The table of sampled blocks that are not freed yet is the live profile, so no
+ * events of free(3) are written. The recorder trusts nothing in the shared memory.
+ */
+#ifndef SPROF_ALLOC_REGION_H
+#define SPROF_ALLOC_REGION_H
+
+#include <linux/types.h>
+
+#include "core/portable/ring.h"
+#include "sampler/agent/region.h"
+
+#define ALLOC_MAGIC 0x31434f4c4c415253ull /* "SRALLOC1" */
+
+#define ALLOC_CODE_SIZE 65536u
+#define ALLOC_STUBS_AT 32768u /* stubs begin here, behind the payload */
+#define ALLOC_NR_COUNTERS 1024u
+/*
+ * The counter of a thread: the low half of its thread pointer times the hash, of which the upper
+ * bits count. Stacks lie 8 MiB apart, so the upper bits of a product of 64 bits would be alike.
+ */
+#define ALLOC_COUNTER_HASH 0x9e3779b1u
+#define ALLOC_COUNTER_SHIFT 22 /* 32 - log2(ALLOC_NR_COUNTERS) */
+#define ALLOC_NR_FILTER 65536u
+#define ALLOC_NR_LIVE 262144u /* power of two */
+#define ALLOC_NR_PROBES 32u
+#define ALLOC_NR_SCRATCH 8u
+#define ALLOC_NR_PATHS 64u
+#define ALLOC_RING_WORDS (1u << 18) /* 2 MiB */
+
+/* The ways into the payload, in the order of the header's offsets. */
+enum alloc_entry {
+	ALLOC_MALLOC,	     /* (size) */
+	ALLOC_CALLOC,	     /* (number, size) */
+	ALLOC_REALLOC,	     /* (block, size) */
+	ALLOC_ALIGNED,	     /* (alignment, size) */
+	ALLOC_POSIX_ALIGNED, /* (&block, alignment, size) */
+	ALLOC_FREE,	     /* (block) */
+	NR_ALLOC_ENTRIES
+};
+
+/* At the start of the payload. */
+struct alloc_payload {
+	__u64 magic;
+	__u32 size, pad;
+	__u32 entries[NR_ALLOC_ENTRIES];
+};
+_Static_assert(sizeof(struct alloc_payload) == 40, "no holes");
+
+/*
+ * Of the threads whose pointers have the same hash; usually one thread. `left` is what the stubs
+ * count down.
+ */
+struct alloc_counter {
+	__s64 left;
+	__u64 random;		 /* state of the generator; 0: not seeded yet */
+	__u64 interval;		 /* mean of the draw that is counted down; 0: nothing was drawn */
+	__u64 thread, low, high; /* stack of that thread that is known to be readable */
+	__u64 nr_samples;
+	__u64 pad;
+};
+_Static_assert(sizeof(struct alloc_counter) == 64, "a cache line");
+
+/* Wiped in a forked child, which finds the magic missing and switches itself off. */
+struct alloc_private {
+	__u64 magic;
+	__u64 shared, space, arena; /* addresses in the target */
+	__u64 nr_inside;	    /* threads in the slow path */
+	__u32 busy;		    /* a bit for each scratch in use */
+	__u32 known_generation;
+	__u64 pad[2];
+	struct alloc_counter counters[ALLOC_NR_COUNTERS];
+	__u8 filter[ALLOC_NR_FILTER]; /* by address / 16: how many sampled blocks are there */
+	__u64 known[REGION_NR_KNOWN];
+	struct agent_path paths[ALLOC_NR_PATHS];
+	struct agent_scratch scratch[ALLOC_NR_SCRATCH];
+};
+
+/* A sampled block that was not freed yet; address 0: free, 1: being filled. */
+struct alloc_live {
+	__u64 address, draw;
+};
+
+struct alloc_shared {
+	struct ring ring;
+	__u64 heartbeat_ns; /* by the recorder, CLOCK_MONOTONIC */
+	__u64 heartbeat_limit_ns;
+	__u64 interval;	       /* by the recorder: mean bytes between samples; 0: none are taken */
+	__u64 nr_draws;	       /* numbers of draws that were given out */
+	__u64 nr_no_scratch;   /* samples without room for a walk */
+	__u64 nr_full;	       /* live blocks that found no room in the table */
+	__u64 nr_unseen_frees; /* blocks that were handed out again, though no free was seen */
+	__u64 nr_silences;     /* times that a thread found the recorder silent */
+	__u64 pad[480];
+	struct alloc_live live[ALLOC_NR_LIVE];
+	__u64 words[ALLOC_RING_WORDS];
+};
+_Static_assert(sizeof(struct alloc_shared) % 4096 == 0, "mapped by itself");
+
+/* A record of the ring, behind its header word; nr_frames frames follow, leaf first. */
+struct alloc_draw {
+	__u64 number; /* from 1 on */
+	__u64 address, size;
+	__u64 interval; /* mean of the draw that chose this allocation */
+	__u64 time_ns;
+	__s32 tid;
+	__u32 site;		   /* the hooked function, as the recorder numbers them */
+	__u32 nr_frames, nr_total; /* as in struct agent_sample */
+	__u32 end;		   /* enum walk_end */
+	__u32 pad;
+};
+_Static_assert(sizeof(struct alloc_draw) == 64, "whole words");
+
+#endif

@@ -1,0 +1,134 @@
+/*
+ * What is done for a sampled allocation: the stack is walked by the agent's walker, a record goes
+ * into the ring, and the block into the table. A block enters the table only if its record is in
+ * the ring, so the recorder knows the stack of each block that it finds there.
+ */
+#include "sampler/agent/alloc/slow_path.h"
+#include "sampler/agent/alloc/x86_64/thread.h"
+#include "sampler/agent/syscall.h"
+
+#define TRUSTED_SAMPLES 16 /* as in handler.c: then the kernel is asked again what is readable */
+
+static int take_scratch(struct alloc_private *a)
+{
+	__u32 busy = __atomic_load_n(&a->busy, __ATOMIC_RELAXED), bit;
+
+	do {
+		bit = (__u32)__builtin_ctz(~busy);
+		if (bit >= ALLOC_NR_SCRATCH)
+			return -1;
+	} while (!__atomic_compare_exchange_n(&a->busy, &busy, busy | 1u << bit, 0,
+					      __ATOMIC_ACQUIRE, __ATOMIC_RELAXED));
+	return (int)bit;
+}
+
+static void forget_known(struct alloc_private *a, __u32 generation)
+{
+	for (__u32 i = 0; i < REGION_NR_KNOWN; i++)
+		__atomic_store_n(&a->known[i], 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&a->known_generation, generation, __ATOMIC_RELAXED);
+}
+
+static void walk_along_path(struct alloc_private *a, struct agent_walk *w)
+{
+	struct alloc_counter *c = alloc_counter_of(a);
+	struct agent_path *path = &a->paths[(c - a->counters) % ALLOC_NR_PATHS];
+
+	w->path = __atomic_exchange_n(&path->busy, 1, __ATOMIC_ACQUIRE) ? (void *)0 : path;
+	agent_walk_stack(w);
+	if (w->path)
+		__atomic_store_n(&path->busy, 0, __ATOMIC_RELEASE);
+	/* Were the tables rewritten under the walk? */
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	if (__atomic_load_n(&w->space->generation, __ATOMIC_RELAXED) - w->generation > 1) {
+		w->nr = 0;
+		w->end = END_STALE;
+	}
+}
+
+static void walk(struct alloc_private *a, struct agent_walk *w, const __u64 *frame)
+{
+	struct alloc_counter *c = alloc_counter_of(a);
+	__u64 thread = alloc_thread();
+
+	w->regs = (struct walk_regs){
+		.pc = frame[1],
+		.sp = (__u64)(frame + 2),
+		.fp = frame[0],
+	};
+	w->known = a->known;
+	w->space = (const void *)a->space;
+	w->arena = (const void *)a->arena;
+	w->budget = (struct walk_budget){ .left = BUDGET_UNITS };
+	w->end = END_PENDING;
+	if (c->nr_samples++ % TRUSTED_SAMPLES && c->thread == thread && w->regs.sp >= c->low &&
+	    w->regs.sp < c->high) {
+		w->low = c->low;
+		w->high = c->high;
+	}
+	w->generation = __atomic_load_n(&w->space->generation, __ATOMIC_ACQUIRE);
+	if (w->generation) {
+		if (__atomic_load_n(&a->known_generation, __ATOMIC_RELAXED) != w->generation)
+			forget_known(a, w->generation);
+		walk_along_path(a, w);
+	}
+	if (!w->nr)
+		w->frames[w->nr++] = frame[1];
+	if (w->regs.sp >= w->low && w->regs.sp < w->high) {
+		c->thread = thread;
+		c->low = w->low;
+		c->high = w->high;
+	}
+}
+
+static int put(struct alloc_shared *s, const struct alloc_draw *draw, const __u64 *frames)
+{
+	const __u32 head = 1 + sizeof(*draw) / 8;
+	const __u64 *words = (const __u64 *)draw;
+	__u64 at;
+
+	if (ring_reserve(&s->ring, s->words, ALLOC_RING_WORDS, head + draw->nr_frames, &at))
+		return -1;
+	for (__u32 i = 1; i < head; i++)
+		ring_put(s->words, ALLOC_RING_WORDS, at + i, words[i - 1]);
+	for (__u32 i = 0; i < draw->nr_frames; i++)
+		ring_put(s->words, ALLOC_RING_WORDS, at + head + i, frames[i]);
+	ring_commit(s->words, ALLOC_RING_WORDS, at, head + draw->nr_frames);
+	return 0;
+}
+
+void alloc_take(struct alloc_private *a, const struct alloc_taken *t)
+{
+	const __u32 max = MAX_LEAF_FRAMES + MAX_ROOT_FRAMES;
+	struct alloc_shared *s = alloc_shared_of(a);
+	int scratch = take_scratch(a), err;
+	struct agent_walk w;
+	struct alloc_draw draw = {
+		.number = __atomic_add_fetch(&s->nr_draws, 1, __ATOMIC_RELAXED),
+		.address = t->address,
+		.size = t->size,
+		.interval = t->interval,
+		.site = t->site,
+	};
+
+	if (scratch < 0) {
+		__atomic_fetch_add(&s->nr_no_scratch, 1, __ATOMIC_RELAXED);
+		return;
+	}
+	w.frames = a->scratch[scratch].frames;
+	w.fresh = a->scratch[scratch].fresh;
+	w.python = (void *)0;
+	w.python_broken = 0;
+	w.nr = 0;
+	w.low = w.high = 0;
+	walk(a, &w, t->frame);
+	draw.time_ns = alloc_now_ns();
+	draw.tid = (__s32)agent_syscall0(__NR_gettid);
+	draw.nr_total = w.nr;
+	draw.nr_frames = w.nr < max ? w.nr : max;
+	draw.end = w.end;
+	err = put(s, &draw, w.frames);
+	__atomic_fetch_and(&a->busy, ~(1u << scratch), __ATOMIC_RELEASE);
+	if (!err)
+		alloc_live_add(a, t->address, draw.number);
+}

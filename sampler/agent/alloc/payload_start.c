@@ -1,0 +1,17 @@
+/* The beginning of the payload: struct alloc_payload. payload.lds places this section first. */
+#include "sampler/agent/alloc/alloc_region.h"
+
+_Static_assert(ALLOC_MAGIC == 0x31434f4c4c415253 && NR_ALLOC_ENTRIES == 6, "as below");
+__asm__(".section .payload, \"ax\"\n"
+	".hidden agent_payload_end, alloc_slow_malloc, alloc_slow_calloc, alloc_slow_realloc\n"
+	".hidden alloc_slow_aligned, alloc_slow_posix_aligned, alloc_slow_free\n"
+	"header:\n"
+	"	.quad 0x31434f4c4c415253\n"
+	"	.long agent_payload_end - header, 0\n"
+	"	.long alloc_slow_malloc - header\n"
+	"	.long alloc_slow_calloc - header\n"
+	"	.long alloc_slow_realloc - header\n"
+	"	.long alloc_slow_aligned - header\n"
+	"	.long alloc_slow_posix_aligned - header\n"
+	"	.long alloc_slow_free - header\n"
+	".text\n");

@@ -1,0 +1,308 @@
+/*
+ * All that is read here was written by the target, so each record is copied before it is checked,
+ * and the position in the ring that counts is our own.
+ */
+#include "sampler/alloc/alloc_samples.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <uthash.h>
+
+#include "core/base/alloc.h"
+#include "core/base/clock.h"
+#include "core/profile/source.h"
+#include "core/profile/walk_marker.h"
+#include "sampler/alloc/alloc_target.h"
+#include "sampler/sink/sample_sink.h"
+#include "sampler/walk/walk_publisher.h"
+
+#define HEAD_WORDS (sizeof(struct alloc_draw) / 8)
+#define STUCK_NS (1000ull * 1000 * 1000)
+#define REFRESH_NS (500ull * 1000 * 1000)
+#define YOUNG_NS (1000ull * 1000 * 1000)
+#define KEPT_MAX (4u * ALLOC_NR_LIVE) /* then those that are not live are forgotten */
+#define NESTED_FRAMES 16u
+#define SIZE_MAX_BYTES (1ull << 47)
+
+struct kept_sample {
+	uint64_t number;
+	uint64_t address, time_ns;
+	struct alloc_weight weight;
+	uint32_t stack, thread;
+	UT_hash_handle hh;
+};
+
+struct alloc_samples {
+	struct kept_sample *kept; /* by number (uthash) */
+	uint64_t tail;		  /* of the ring: ours */
+	uint64_t stuck_ns, refreshed_ns;
+	uint64_t nr_spoilt;
+};
+
+struct alloc_samples *alloc_samples_new(void)
+{
+	struct alloc_samples *s = xcalloc(1, sizeof(*s));
+
+	return s;
+}
+
+static void forget(struct alloc_samples *s, struct kept_sample *k)
+{
+	HASH_DEL(s->kept, k);
+	free(k);
+}
+
+void alloc_samples_free(struct alloc_samples *s)
+{
+	struct kept_sample *k, *next;
+
+	if (!s)
+		return;
+	HASH_ITER (hh, s->kept, k, next)
+		forget(s, k);
+	free(s);
+}
+
+/* ---- weights */
+
+static uint64_t round_at_random(double value, uint64_t number)
+{
+	double whole = floor(value);
+	uint64_t mixed = number * 0x9e3779b97f4a7c15ull;
+
+	mixed = (mixed ^ mixed >> 29) * 0xbf58476d1ce4e5b9ull;
+	return (uint64_t)whole + ((double)(mixed >> 11) * 0x1p-53 < value - whole);
+}
+
+struct alloc_weight alloc_weight_of(uint64_t size, uint64_t interval, uint64_t number)
+{
+	double chance = -expm1(-(double)size / (double)interval);
+
+	return (struct alloc_weight){
+		.bytes = round_at_random((double)size / chance, number),
+		.count = round_at_random(1 / chance, ~number),
+	};
+}
+
+/* ---- records */
+
+static bool is_sound(const struct alloc_draw *d, size_t nr_frames)
+{
+	const size_t max = MAX_LEAF_FRAMES + MAX_ROOT_FRAMES;
+
+	return d->number && d->address > 1 && d->size && d->size < SIZE_MAX_BYTES && d->interval &&
+	       d->interval < SIZE_MAX_BYTES && nr_frames && nr_frames == d->nr_frames &&
+	       nr_frames <= max && d->nr_total >= nr_frames &&
+	       (d->nr_total == nr_frames || nr_frames == max) && d->tid > 0;
+}
+
+/*
+ * Was it made by a hooked function for its own use, as realloc(3) calls malloc(3)? That function
+ * has counted it already.
+ */
+static bool is_nested(const struct alloc_target *t, const uint64_t *frames, size_t nr)
+{
+	for (size_t i = 0; i < nr && i < NESTED_FRAMES; i++) {
+		for (size_t k = 0; k < t->hooks.nr; k++) {
+			const struct alloc_function *f = t->hooks.hooks[k].function;
+
+			if (frames[i] > f->address && frames[i] <= f->address + f->size)
+				return true;
+		}
+	}
+	return false;
+}
+
+static void emit(struct sink *sink, const struct kept_sample *k, uint64_t time_ns,
+		 enum profile_column bytes, enum profile_column count)
+{
+	struct profile_sample sample = {
+		.time_ns = time_ns,
+		.thread = k->thread,
+		.stack = k->stack,
+		.column = (uint8_t)bytes,
+		.weight = k->weight.bytes,
+	};
+
+	if (sink->wants && !sink->wants(sink, &sample))
+		return;
+	sink->sample(sink, &sample);
+	sample.column = (uint8_t)count;
+	sample.weight = k->weight.count;
+	sink->sample(sink, &sample);
+}
+
+static void resolve(struct alloc_target *t, const struct alloc_draw *d, const uint64_t *frames,
+		    struct sink *sink, struct kept_sample *k)
+{
+	struct walked w = {
+		.user = frames,
+		.nr_user = d->nr_frames,
+		.marker = walk_marker(d->end),
+	};
+
+	if (d->nr_total > d->nr_frames) {
+		w.gap = MAX_LEAF_FRAMES;
+		w.rotation = (d->nr_total - MAX_LEAF_FRAMES) % MAX_ROOT_FRAMES;
+	}
+	k->stack = walk_target_stack(t->walk, sink, &w, d->tid, &k->thread).stack;
+}
+
+static void take_draw(struct alloc_target *t, const struct alloc_draw *d, const uint64_t *frames,
+		      struct sink *sink)
+{
+	struct alloc_samples *s = t->samples;
+	uint64_t now = monotonic_ns();
+	struct kept_sample *k;
+
+	if ((d->end == END_NO_MAP || d->end == END_STALE) && now - s->refreshed_ns > REFRESH_NS) {
+		s->refreshed_ns = now;
+		walk_target_refresh(t->walk);
+	}
+	if (d->time_ns < t->start_ns || is_nested(t, frames, d->nr_frames))
+		return;
+	HASH_FIND(hh, s->kept, &d->number, sizeof(d->number), k);
+	if (k)
+		return; /* a number is given out once */
+	k = xcalloc(1, sizeof(*k));
+	k->number = d->number;
+	k->address = d->address;
+	k->time_ns = d->time_ns < now ? d->time_ns : now; /* a target can write any time */
+	k->weight = alloc_weight_of(d->size, d->interval, d->number);
+	resolve(t, d, frames, sink, k);
+	emit(sink, k, k->time_ns, COLUMN_ALLOCATED, COLUMN_ALLOCATIONS);
+	HASH_ADD(hh, s->kept, number, sizeof(k->number), k);
+}
+
+/* ---- the ring */
+
+static void skip(struct alloc_target *t, uint64_t nr_words)
+{
+	struct alloc_samples *s = t->samples;
+
+	s->nr_spoilt++;
+	s->tail = nr_words ? s->tail + nr_words
+			   : __atomic_load_n(&t->shared->ring.head, __ATOMIC_ACQUIRE);
+	s->stuck_ns = 0;
+	ring_release(&t->shared->ring, s->tail);
+}
+
+/* Has the record at the tail been unfinished for long? Its thread is gone. */
+static bool is_stuck(struct alloc_samples *s, uint64_t now)
+{
+	if (!s->stuck_ns)
+		s->stuck_ns = now;
+	return now - s->stuck_ns > STUCK_NS;
+}
+
+static void take_record(struct alloc_target *t, uint32_t nr, struct sink *sink)
+{
+	struct alloc_samples *s = t->samples;
+	uint64_t copy[RING_MAX_RECORD];
+	struct alloc_draw draw;
+
+	for (uint32_t i = 1; i < nr; i++)
+		copy[i - 1] = ring_get(t->shared->words, ALLOC_RING_WORDS, s->tail + i);
+	s->tail += nr;
+	ring_release(&t->shared->ring, s->tail);
+	nr--;
+	if (nr < HEAD_WORDS) {
+		s->nr_spoilt++;
+		return;
+	}
+	memcpy(&draw, copy, sizeof(draw));
+	if (is_sound(&draw, nr - HEAD_WORDS))
+		take_draw(t, &draw, copy + HEAD_WORDS, sink);
+	else
+		s->nr_spoilt++;
+}
+
+/* Forgets the samples whose blocks were freed. */
+static void prune(struct alloc_target *t)
+{
+	struct alloc_samples *s = t->samples;
+	uint64_t now = monotonic_ns();
+	struct kept_sample *k, *next;
+
+	for (size_t i = 0; i < ALLOC_NR_LIVE; i++) {
+		uint64_t number = __atomic_load_n(&t->shared->live[i].draw, __ATOMIC_RELAXED);
+
+		if (__atomic_load_n(&t->shared->live[i].address, __ATOMIC_RELAXED) <= 1)
+			continue;
+		HASH_FIND(hh, s->kept, &number, sizeof(number), k);
+		if (k)
+			k->time_ns = now; /* stays */
+	}
+	HASH_ITER (hh, s->kept, k, next)
+		/* A record is in the ring a moment before its block is in the table. */
+		if (now - k->time_ns > YOUNG_NS)
+			forget(s, k);
+}
+
+uint64_t alloc_samples_drain(struct alloc_target *t, struct sink *sink)
+{
+	struct alloc_samples *s = t->samples;
+	uint64_t first = s->tail, now = monotonic_ns(), nr_taken = 0;
+
+	/* At most a ring: a target that writes as fast as we read must not keep us here. */
+	while (s->tail - first < ALLOC_RING_WORDS) {
+		uint32_t nr;
+		enum ring_state state = ring_peek(&t->shared->ring, t->shared->words,
+						  ALLOC_RING_WORDS, s->tail, &nr);
+
+		if (state == RING_EMPTY)
+			break;
+		if (state == RING_BROKEN || (state == RING_STARTED && is_stuck(s, now))) {
+			skip(t, state == RING_BROKEN ? 0 : nr);
+			continue;
+		}
+		if (state == RING_STARTED)
+			break;
+		s->stuck_ns = 0;
+		take_record(t, nr, sink);
+		nr_taken++;
+	}
+	if (HASH_COUNT(s->kept) > KEPT_MAX)
+		prune(t);
+	return nr_taken;
+}
+
+void alloc_samples_write_live(struct alloc_target *t, struct sink *sink)
+{
+	uint64_t now = monotonic_ns();
+
+	for (size_t i = 0; i < ALLOC_NR_LIVE; i++) {
+		uint64_t address = __atomic_load_n(&t->shared->live[i].address, __ATOMIC_ACQUIRE);
+		uint64_t number = __atomic_load_n(&t->shared->live[i].draw, __ATOMIC_RELAXED);
+		struct kept_sample *k;
+
+		if (address <= 1)
+			continue;
+		HASH_FIND(hh, t->samples->kept, &number, sizeof(number), k);
+		if (!k || k->address != address)
+			continue; /* nested, or moved meanwhile */
+		emit(sink, k, now, COLUMN_LIVE, COLUMN_LIVE_OBJECTS);
+		forget(t->samples, k); /* a hostile table may name a draw twice */
+	}
+}
+
+void alloc_samples_tell(const struct alloc_target *t, struct sink *sink)
+{
+	const struct fact_memory_sampled fact = {
+		.pid = (uint64_t)t->pid,
+		.least_interval = t->least_interval,
+		.greatest_interval = t->greatest_interval,
+		.lost = alloc_samples_nr_lost(t),
+	};
+
+	sink->fact(sink, FACT_MEMORY_SAMPLED, &fact);
+}
+
+uint64_t alloc_samples_nr_lost(const struct alloc_target *t)
+{
+	return t->samples->nr_spoilt +
+	       __atomic_load_n(&t->shared->ring.nr_dropped, __ATOMIC_RELAXED) +
+	       __atomic_load_n(&t->shared->nr_no_scratch, __ATOMIC_RELAXED);
+}

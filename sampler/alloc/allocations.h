@@ -1,0 +1,84 @@
+/*
+ * Samples the memory that a running process allocates, by hooks in its allocation functions:
+ * columns allocated and allocations, and at the end live and live-objects, each with the stack that
+ * asked for the memory. What is sampled, and why the sums are unbiased, is in
+ * sampler/agent/alloc/countdown.c; how a function is hooked in sampler/alloc/x86_64/hook_code.h.
+ *
+ *	allocations_new		for one recording
+ *	allocations_attach	for each process
+ *	allocations_start
+ *	allocations_drain ...
+ *	allocations_stop	the hooks are removed, the live blocks are written
+ *	allocations_free
+ */
+#ifndef SPROF_ALLOCATIONS_H
+#define SPROF_ALLOCATIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "sampler/agent/alloc/alloc_region.h"
+#include "sampler/inject/reason.h"
+
+struct allocations;
+struct sandbox;
+struct sink;
+struct table_cache;
+
+/* The bytes of a function that are compared with its file. */
+#define ALLOC_FILE_BYTES 32u
+
+/* An allocation function in a process. */
+struct alloc_function {
+	char *name;
+	const char *path; /* of its module */
+	enum alloc_entry entry;
+	uint64_t address, size;
+	uint64_t text_start, text_end;	/* the mapping that it lies in */
+	uint8_t file[ALLOC_FILE_BYTES]; /* how the file has it */
+	/*
+	 * The module's malloc serves the program, as far as we know: it is an error if it cannot be
+	 * hooked.
+	 */
+	bool is_main;
+};
+
+#define ALLOCATIONS_INTERVAL (512ull << 10) /* bytes between samples, to begin with */
+
+/*
+ * `interval`: mean bytes between samples; 0: it begins with ALLOCATIONS_INTERVAL and follows the
+ * rate at which memory is allocated, for about 2000 samples a second. Files are parsed in the
+ * sandbox, which must outlive it. 0 or -errno, not reported.
+ */
+int allocations_new(uint64_t interval, const struct sandbox *sandbox, struct table_cache *cache,
+		    struct allocations **ret);
+void allocations_free(struct allocations *allocations); /* NULL is fine */
+
+/*
+ * Hooks these functions of a process, all at once. 0, or -errno and the reason; then nothing is
+ * left in it. Functions that are not hooked, because they cannot be and nothing depends on them,
+ * are named in warnings.
+ */
+int allocations_attach(struct allocations *allocations, pid_t pid,
+		       const struct alloc_function *functions, size_t nr,
+		       struct inject_reason *reason);
+
+/* NULL is fine for these three. What was allocated before the start is left out. */
+void allocations_start(struct allocations *allocations);
+/* Moves samples into the sink; to be called several times a second. */
+void allocations_drain(struct allocations *allocations, struct sink *sink);
+/* Removes the hooks and writes what is live. Reports what could not be removed. */
+void allocations_stop(struct allocations *allocations, struct sink *sink);
+
+/* How long the threads of the last process stood still, and how many they were. */
+void allocations_stopped(const struct allocations *allocations, uint64_t *ret_ns,
+			 size_t *ret_threads);
+
+/* As source_ops.open_module and open_root. NULL is fine. */
+int allocations_open_module(const struct allocations *allocations, uint32_t module);
+int allocations_open_root(const struct allocations *allocations, uint32_t module,
+			  size_t *ret_prefix);
+
+#endif

@@ -1,0 +1,82 @@
+/*
+ * The machine code of allocation hooks on x86-64. A function is hooked behind its first
+ * instruction: a jump to a stub takes the place of the instructions that follow. So another tool's
+ * breakpoint on the first byte can come and go.
+ *
+ *	function:	first instruction
+ *			jmp stub		was: some instructions, the "moved" ones
+ *	stub:		subtract the size from the thread's counter; below zero: slow
+ *			or: is the block in the filter of sampled ones? slow
+ *	resume:		first instruction again, if its result may be lost by now
+ *			the moved instructions; jmp behind them
+ *	original:	first instruction; jmp resume	(not if it stands at resume already)
+ *	slow:		undo the first instruction; jmp into the payload, with original in rcx
+ *
+ * Everything here is pure: bytes in, bytes out.
+ */
+#ifndef SPROF_HOOK_CODE_H
+#define SPROF_HOOK_CODE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sampler/agent/alloc/alloc_region.h"
+
+#define HOOK_MAX_BYTES 32u
+#define HOOK_STUB_MAX 256u
+
+/* How a function can be hooked. */
+struct hook_plan {
+	uint64_t function;
+	uint8_t kept;		     /* bytes of the first instruction */
+	uint8_t length;		     /* of it and the moved instructions together */
+	uint8_t undo;		     /* bytes that the first instruction has taken from the stack */
+	bool again;		     /* it is run again in the stub */
+	uint8_t was[HOOK_MAX_BYTES]; /* `length` bytes of the function */
+};
+
+/*
+ * Plans for the function that begins with these bytes. 0; -ENOTSUP and *ret_why: it cannot be
+ * hooked.
+ */
+int hook_plan_make(const uint8_t *code, size_t size, uint64_t function, struct hook_plan *ret,
+		   const char **ret_why);
+
+/* Addresses in the target. */
+struct hook_places {
+	uint64_t stub;
+	uint64_t counters, filter; /* of struct alloc_private */
+	uint64_t slow;		   /* the way into the payload */
+};
+
+struct hook_kind {
+	enum alloc_entry entry;
+	/* realloc(NULL) goes straight on, because it becomes a call of malloc, which counts */
+	bool null_is_malloc;
+	uint32_t site;
+};
+
+/*
+ * Writes the stub, at most HOOK_STUB_MAX bytes, and returns its size; 0: an instruction cannot be
+ * moved that far.
+ */
+size_t hook_stub_write(const struct hook_plan *plan, const struct hook_kind *kind,
+		       const struct hook_places *places, uint8_t *ret_code);
+
+/* Fills plan->length bytes of the hooked function. The stub must be within 2 GiB. */
+void hook_patch_write(const struct hook_plan *plan, uint64_t stub, uint8_t *ret_bytes);
+
+/*
+ * Does a jump or a call lead into the bytes that a plan changes, behind the function's first byte?
+ * `code` lies at `address` and holds the whole text around the functions. Every byte is taken for
+ * the start of a jump with a distance of four bytes, so none is missed; short jumps are looked for
+ * in the functions themselves. Returns the index of the first plan that is entered, or `nr`.
+ */
+size_t hook_find_entered(const uint8_t *code, size_t size, uint64_t address,
+			 const struct hook_plan *plans, size_t nr);
+
+/* Does the function, whose code this is, end in a jump to that address? */
+bool hook_jumps_to(const uint8_t *code, size_t size, uint64_t function, uint64_t to);
+
+#endif

@@ -1,0 +1,306 @@
+/*
+ * Functions are hooked in this process: their code is copied to fresh memory, the jump and the stub
+ * are written as into a target, and they are called.
+ */
+#include "tests/unit/unit.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "sampler/alloc/x86_64/hook_code.h"
+
+#define CODE_SIZE 4096u
+#define TEXT(...) ((const uint8_t[HOOK_MAX_BYTES + 16]){ __VA_ARGS__ })
+#define TEXT_SIZE (HOOK_MAX_BYTES + 16u)
+
+/* The first instructions of functions of glibc 2.36 and of others. */
+static const uint8_t glibc_malloc[] = { 0x41, 0x54, 0x55, 0x53, 0x48, 0x89, 0xfb, 0x48, 0x83,
+					0xec, 0x10, 0x80, 0x3d, 0x46, 0x1b, 0x14, 0x00, 0x00 };
+static const uint8_t glibc_free[] = { 0x48, 0x85, 0xff, 0x0f, 0x84, 0xbf, 0x00,
+				      0x00, 0x00, 0x55, 0x48, 0x8d, 0x77, 0xf0 };
+static const uint8_t glibc_memalign[] = { 0x80, 0x3d, 0x71, 0x0e, 0x14, 0x00, 0x00, 0x74,
+					  0x07, 0xe9, 0x32, 0xf6, 0xff, 0xff, 0x66, 0x90 };
+static const uint8_t with_endbr64[] = { 0xf3, 0x0f, 0x1e, 0xfa, 0x41, 0x54,
+					0x55, 0x53, 0x48, 0x89, 0xfb };
+static const uint8_t short_one[] = { 0x31, 0xc0, 0xc3 };
+static const uint8_t with_call[] = { 0x55, 0xe8, 0x10, 0x20, 0x30, 0x00, 0x5d, 0xc3 };
+static const uint8_t with_jump_first[] = { 0xe9, 0x10, 0x20, 0x30, 0x00 };
+static const uint8_t increments[] = { 0x48, 0xff, 0x05, 0x10, 0x20, 0x00,
+				      0x00, 0x41, 0x54, 0x55, 0x53, 0x48 };
+
+static int plan(const uint8_t *code, size_t size, struct hook_plan *ret)
+{
+	uint8_t text[TEXT_SIZE] = { 0 };
+	const char *why = NULL;
+	int err;
+
+	memset(text, 0x90, sizeof(text));
+	memcpy(text, code, size);
+	err = hook_plan_make(text, sizeof(text), 0x10000, ret, &why);
+	if (err)
+		assert_non_null(why);
+	return err;
+}
+
+#define PLAN(code, ret) plan(code, sizeof(code), ret)
+
+static void first_instruction_stays(void **state)
+{
+	struct hook_plan p;
+
+	(void)state;
+	assert_int_equal(PLAN(glibc_malloc, &p), 0);
+	assert_int_equal(p.kept, 2); /* push %r12 */
+	assert_int_equal(p.length, 7);
+	assert_int_equal(p.undo, 8);
+	assert_false(p.again);
+	assert_int_equal(PLAN(glibc_free, &p), 0);
+	assert_int_equal(p.kept, 3); /* test %rdi, %rdi */
+	assert_int_equal(p.length, 9);
+	assert_true(p.again);
+	assert_int_equal(PLAN(glibc_memalign, &p), 0);
+	assert_int_equal(p.kept, 7); /* cmpb $0, n(%rip) */
+	assert_int_equal(p.length, 14);
+	assert_true(p.again);
+	assert_int_equal(PLAN(with_endbr64, &p), 0);
+	assert_int_equal(p.kept, 4);
+	assert_false(p.again);
+	assert_int_equal(p.undo, 0);
+}
+
+static void what_cannot_be_moved_is_refused(void **state)
+{
+	struct hook_plan p;
+
+	(void)state;
+	assert_int_equal(PLAN(short_one, &p), -ENOTSUP);
+	assert_int_equal(PLAN(with_call, &p), -ENOTSUP);
+	assert_int_equal(PLAN(with_jump_first, &p), -ENOTSUP);
+	assert_int_equal(PLAN(increments, &p), -ENOTSUP); /* would count twice */
+}
+
+static void jumps_into_the_start_are_found(void **state)
+{
+	uint8_t text[512];
+	struct hook_plan p;
+	const char *why;
+	int32_t distance;
+
+	(void)state;
+	memset(text, 0x90, sizeof(text));
+	memcpy(text + 64, glibc_malloc, sizeof(glibc_malloc));
+	assert_int_equal(hook_plan_make(text + 64, 256, 0x10040, &p, &why), 0);
+	assert_int_equal(hook_find_entered(text, sizeof(text), 0x10000, &p, 1), 1);
+	text[300] = 0xe9; /* to its third instruction */
+	distance = 64 + 3 - 305;
+	memcpy(text + 301, &distance, 4);
+	assert_int_equal(hook_find_entered(text, sizeof(text), 0x10000, &p, 1), 0);
+	distance = 64 - 305; /* to its first */
+	memcpy(text + 301, &distance, 4);
+	assert_int_equal(hook_find_entered(text, sizeof(text), 0x10000, &p, 1), 1);
+	text[64 + 18] = 0xeb; /* a loop to its second */
+	text[64 + 19] = (uint8_t)(2 - 20);
+	assert_int_equal(hook_find_entered(text, sizeof(text), 0x10000, &p, 1), 0);
+}
+
+static void a_jump_to_another_function_is_found(void **state)
+{
+	const uint8_t code[] = { 0x5b, 0xe9, 0xfa, 0x0f, 0x00, 0x00 };
+
+	(void)state;
+	assert_true(hook_jumps_to(code, sizeof(code), 0x1000, 0x2000));
+	assert_false(hook_jumps_to(code, sizeof(code), 0x1000, 0x2001));
+}
+
+/* ---- hooked functions that run */
+
+/* What the slow path was called with. */
+static struct {
+	uint64_t a, b, c, result;
+	uint32_t site;
+	int calls;
+} seen;
+
+static uint64_t slow(uint64_t a, uint64_t b, uint64_t c,
+		     uint64_t (*original)(uint64_t, uint64_t, uint64_t), uint32_t site)
+{
+	seen.a = a;
+	seen.b = b;
+	seen.c = c;
+	seen.site = site;
+	seen.calls++;
+	return seen.result = original(a, b, c);
+}
+
+/* Memory of a pretended target: code, counters, filter, a way to slow(), the function. */
+struct world {
+	struct alloc_counter counters[ALLOC_NR_COUNTERS];
+	uint8_t filter[ALLOC_NR_FILTER];
+	uint8_t stub[CODE_SIZE], way[CODE_SIZE], function[CODE_SIZE];
+};
+
+static struct world *make_world(const uint8_t *function, size_t size)
+{
+	static const uint8_t jump[6] = { 0xff, 0x25 }; /* jmp *0(%rip) */
+	struct world *w = mmap(NULL, sizeof(*w), PROT_READ | PROT_WRITE | PROT_EXEC,
+			       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint64_t to = (uint64_t)(uintptr_t)slow;
+
+	assert_true(w != MAP_FAILED);
+	memcpy(w->way, jump, sizeof(jump));
+	memcpy(w->way + sizeof(jump), &to, sizeof(to));
+	memset(w->function, 0x90, sizeof(w->function));
+	memcpy(w->function, function, size);
+	memset(&seen, 0, sizeof(seen));
+	return w;
+}
+
+static void hook(struct world *w, const struct hook_kind *kind)
+{
+	const struct hook_places places = {
+		.stub = (uint64_t)(uintptr_t)w->stub,
+		.counters = (uint64_t)(uintptr_t)w->counters,
+		.filter = (uint64_t)(uintptr_t)w->filter,
+		.slow = (uint64_t)(uintptr_t)w->way,
+	};
+	struct hook_plan p;
+	const char *why;
+
+	assert_int_equal(
+		hook_plan_make(w->function, CODE_SIZE, (uint64_t)(uintptr_t)w->function, &p, &why),
+		0);
+	assert_true(hook_stub_write(&p, kind, &places, w->stub) > 0);
+	hook_patch_write(&p, places.stub, w->function);
+}
+
+static void set_counters(struct world *w, int64_t left)
+{
+	for (size_t i = 0; i < ALLOC_NR_COUNTERS; i++)
+		w->counters[i].left = left;
+}
+
+static int64_t sum_of_counters(const struct world *w)
+{
+	int64_t sum = 0;
+
+	for (size_t i = 0; i < ALLOC_NR_COUNTERS; i++)
+		sum += w->counters[i].left;
+	return sum;
+}
+
+typedef uint64_t three(uint64_t a, uint64_t b, uint64_t c);
+
+/* push %r12; push %rbp; push %rbx; mov %rdi,%rbx; lea 5(%rbx,%rsi),%rax; pop...; ret */
+static const uint8_t adds[] = { 0x41, 0x54, 0x55, 0x53, 0x48, 0x89, 0xfb, 0x48, 0x8d,
+				0x44, 0x33, 0x05, 0x5b, 0x5d, 0x41, 0x5c, 0xc3 };
+
+static void counts_bytes_and_goes_on(void **state)
+{
+	struct world *w = make_world(adds, sizeof(adds));
+
+	(void)state;
+	hook(w, &(struct hook_kind){ .entry = ALLOC_MALLOC, .site = 7 });
+	set_counters(w, 1000);
+	assert_int_equal(((three *)(void *)w->function)(100, 20, 3), 125);
+	assert_int_equal(seen.calls, 0);
+	assert_int_equal(sum_of_counters(w), 1000 * (int64_t)ALLOC_NR_COUNTERS - 100);
+	munmap(w, sizeof(*w));
+}
+
+static void a_counter_below_zero_enters_the_slow_path(void **state)
+{
+	struct world *w = make_world(adds, sizeof(adds));
+
+	(void)state;
+	hook(w, &(struct hook_kind){ .entry = ALLOC_ALIGNED, .site = 7 });
+	set_counters(w, 10);
+	assert_int_equal(((three *)(void *)w->function)(64, 20, 3), 89);
+	assert_int_equal(seen.calls, 1);
+	assert_int_equal(seen.a, 64);
+	assert_int_equal(seen.b, 20);
+	assert_int_equal(seen.c, 3);
+	assert_int_equal(seen.site, 7);
+	assert_int_equal(seen.result, 89);
+	munmap(w, sizeof(*w));
+}
+
+/* test %rdi,%rdi; je +6 (far); lea 1(%rdi),%rax; ret; nop; xor %eax,%eax; ret */
+static const uint8_t tests[] = { 0x48, 0x85, 0xff, 0x0f, 0x84, 0x06, 0x00, 0x00, 0x00,
+				 0x48, 0x8d, 0x47, 0x01, 0xc3, 0x90, 0x31, 0xc0, 0xc3 };
+
+static void flags_of_the_first_instruction_survive(void **state)
+{
+	struct world *w = make_world(tests, sizeof(tests));
+
+	(void)state;
+	hook(w, &(struct hook_kind){ .entry = ALLOC_MALLOC });
+	set_counters(w, 1000);
+	assert_int_equal(((three *)(void *)w->function)(5, 0, 0), 6);
+	assert_int_equal(((three *)(void *)w->function)(0, 0, 0), 0);
+	set_counters(w, 1);
+	assert_int_equal(((three *)(void *)w->function)(5, 0, 0), 6);
+	assert_int_equal(seen.calls, 1);
+	munmap(w, sizeof(*w));
+}
+
+static void a_block_in_the_filter_enters_the_slow_path(void **state)
+{
+	struct world *w = make_world(tests, sizeof(tests));
+
+	(void)state;
+	hook(w, &(struct hook_kind){ .entry = ALLOC_FREE });
+	w->filter[0x12345670 >> 4 & (ALLOC_NR_FILTER - 1)] = 1;
+	((three *)(void *)w->function)(0x12345680, 0, 0);
+	assert_int_equal(seen.calls, 0);
+	((three *)(void *)w->function)(0x12345670, 0, 0);
+	assert_int_equal(seen.calls, 1);
+	assert_int_equal(seen.a, 0x12345670);
+	munmap(w, sizeof(*w));
+}
+
+static void realloc_of_nothing_is_left_to_malloc(void **state)
+{
+	struct world *w = make_world(adds, sizeof(adds));
+
+	(void)state;
+	hook(w, &(struct hook_kind){ .entry = ALLOC_REALLOC, .null_is_malloc = true });
+	set_counters(w, 1000);
+	assert_int_equal(((three *)(void *)w->function)(0, 20, 0), 25);
+	assert_int_equal(sum_of_counters(w), 1000 * (int64_t)ALLOC_NR_COUNTERS);
+	((three *)(void *)w->function)(16, 20, 0);
+	assert_int_equal(sum_of_counters(w), 1000 * (int64_t)ALLOC_NR_COUNTERS - 20);
+	munmap(w, sizeof(*w));
+}
+
+static void an_overflowing_calloc_is_not_counted(void **state)
+{
+	struct world *w = make_world(adds, sizeof(adds));
+
+	(void)state;
+	hook(w, &(struct hook_kind){ .entry = ALLOC_CALLOC });
+	set_counters(w, 1000);
+	((three *)(void *)w->function)(1ull << 40, 1ull << 40, 0);
+	assert_int_equal(sum_of_counters(w), 1000 * (int64_t)ALLOC_NR_COUNTERS);
+	((three *)(void *)w->function)(3, 5, 0);
+	assert_int_equal(sum_of_counters(w), 1000 * (int64_t)ALLOC_NR_COUNTERS - 15);
+	munmap(w, sizeof(*w));
+}
+
+int main(void)
+{
+	const struct CMUnitTest unit_tests[] = {
+		cmocka_unit_test(first_instruction_stays),
+		cmocka_unit_test(what_cannot_be_moved_is_refused),
+		cmocka_unit_test(jumps_into_the_start_are_found),
+		cmocka_unit_test(a_jump_to_another_function_is_found),
+		cmocka_unit_test(counts_bytes_and_goes_on),
+		cmocka_unit_test(a_counter_below_zero_enters_the_slow_path),
+		cmocka_unit_test(flags_of_the_first_instruction_survive),
+		cmocka_unit_test(a_block_in_the_filter_enters_the_slow_path),
+		cmocka_unit_test(realloc_of_nothing_is_left_to_malloc),
+		cmocka_unit_test(an_overflowing_calloc_is_not_counted),
+	};
+
+	return cmocka_run_group_tests(unit_tests, NULL, NULL);
+}
