@@ -52,9 +52,10 @@ static bool may_run_again(const uint8_t *code, struct instruction in)
 		return (of_pc || (of_regs && (modrm & 7) != 0)) && (modrm >> 3 & 7) != 0 &&
 		       !(code[0] >= 0x41 && code[0] <= 0x4f && code[0] & 5);
 	}
-	/* cmp $n, disp(%rip) */
+	/* cmp $n, disp(%rip); cmp $n, %rdi */
 	return (opcode == 0x80 || opcode == 0x81 || opcode == 0x83) && (modrm >> 3 & 7) == 7 &&
-	       (modrm & 0xc7) == 5 && (at == 0 || !(code[0] & 1));
+	       ((modrm & 0xc7) == 5 || (modrm >> 6 == 3 && (modrm & 7) != 0)) &&
+	       (at == 0 || !(code[0] & 1));
 }
 
 static int plan_first(const uint8_t *code, struct instruction in, struct hook_plan *p)

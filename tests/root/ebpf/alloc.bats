@@ -4,7 +4,7 @@ load ../recorder
 # Starts alloc_sites, which waits on its standard input; $go is where to tell it to begin.
 start_sites() {
 	mkfifo "$BATS_TEST_TMPDIR/input"
-	"$TARGETS/alloc_sites" <"$BATS_TEST_TMPDIR/input" >"$truth" 3>&- &
+	LD_PRELOAD=${allocator-} "$TARGETS/alloc_sites" <"$BATS_TEST_TMPDIR/input" >"$truth" 3>&- &
 	sites=$!
 	pids+=($sites)
 	exec {go}>"$BATS_TEST_TMPDIR/input"
@@ -63,6 +63,15 @@ compare() {
 	"$SPROF" export -f pprof -o "$BATS_TEST_TMPDIR/pprof.gz" "$data"
 	zcat "$BATS_TEST_TMPDIR/pprof.gz" | grep -a -o 'alloc_space\|alloc_objects\|inuse_space\|inuse_objects' | sort | uniq >"$BATS_TEST_TMPDIR/names"
 	[ "$(wc -l <"$BATS_TEST_TMPDIR/names")" -eq 4 ]
+}
+
+@test "jemalloc in place of the C library's allocator: the sums are as right" {
+	allocator=$(ldconfig -p | awk '/libjemalloc\.so\.2.*x86-64/ { print $NF; exit }')
+	[ -n "$allocator" ] || skip "libjemalloc is not installed"
+	record_sites --alloc=64k
+	cat "$BATS_TEST_TMPDIR/said"
+	compare allocated 2 65536 4.2
+	compare live 3 65536 4.2
 }
 
 @test "the interval follows the rate of allocation, and the sums stay right" {
