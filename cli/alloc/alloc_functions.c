@@ -22,7 +22,9 @@
 #define SEARCH_NS (10ull * 1000 * 1000 * 1000)
 #define MAPPINGS_MAX 1024u
 #define POLL_MS 100
-#define ENTRY_NONE NR_ALLOC_ENTRIES
+/* Not hooked, but worth a warning. */
+#define ENTRY_OPERATOR_NEW NR_ALLOC_ENTRIES
+#define ENTRY_PYTHON (NR_ALLOC_ENTRIES + 1)
 
 static const struct {
 	const char *name;
@@ -39,7 +41,9 @@ static const struct {
 	{ "pvalloc", ALLOC_MALLOC },
 	{ "cfree", ALLOC_FREE },
 	/* An operator new beside malloc does not go through it: jemalloc, tcmalloc. */
-	{ "_Znwm", ENTRY_NONE },
+	{ "_Znwm", ENTRY_OPERATOR_NEW },
+	/* It takes small objects from pools of its own. */
+	{ "PyObject_Malloc", ENTRY_PYTHON },
 };
 #define NR_NAMES (sizeof(names) / sizeof(*names))
 
@@ -56,7 +60,7 @@ struct finder {
 	size_t nr_texts, texts_capacity;
 	struct alloc_function *found;
 	size_t nr, capacity;
-	bool own_operator_new, unread;
+	bool own_operator_new, has_python, unread;
 };
 
 static void add_text(struct finder *f, const struct file_mapping *m)
@@ -100,7 +104,9 @@ static void add_function(struct finder *f, const struct text *text,
 	if (function->is_local || function->is_resolver || function->offset < text->pgoff ||
 	    function->offset >= text->pgoff + (text->end - text->start))
 		return;
-	if (names[function->glob].entry == ENTRY_NONE) {
+	if (names[function->glob].entry == ENTRY_PYTHON)
+		return;
+	if (names[function->glob].entry == ENTRY_OPERATOR_NEW) {
 		f->own_operator_new = true;
 		return;
 	}
@@ -128,8 +134,10 @@ static void take(struct finder *f, const struct text *text, const struct named_f
 {
 	bool defines_malloc = false;
 
-	for (size_t i = 0; i < nr; i++)
+	for (size_t i = 0; i < nr; i++) {
 		defines_malloc |= !functions[i].is_local && functions[i].glob == 0;
+		f->has_python |= names[functions[i].glob].entry == ENTRY_PYTHON;
+	}
 	for (size_t i = 0; defines_malloc && i < nr; i++)
 		add_function(f, text, &functions[i]);
 }
@@ -178,6 +186,9 @@ static char *note(const struct finder *f)
 	if (f->unread)
 		return xstrdup("some of its files could not be read: allocation functions in them "
 			       "are not counted");
+	if (f->has_python)
+		return xstrdup("Python takes objects of up to 512 bytes from pools of its own: "
+			       "they are not counted, nor are Python frames shown");
 	if (f->own_operator_new)
 		return xstrdup("its allocator has an operator new of its own, which is not "
 			       "counted: only malloc and its kin are");

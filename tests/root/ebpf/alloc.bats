@@ -91,3 +91,14 @@ compare() {
 	[ "$status" -eq 1 ]
 	[[ $output == *"none of its files defines malloc"* ]]
 }
+
+@test "of a Python program it is said that small objects are not counted" {
+	command -v python3 >/dev/null || skip "needs python3"
+	start python3 -c 'while True: [bytes(5000) for i in range(100)]'
+	wait_until grep -q python "/proc/${pids[0]}/maps"
+	run "$SPROF" record -o "$data" -d 1 --alloc -p "${pids[0]}"
+	echo "$output"
+	[ "$status" -eq 0 ]
+	[[ $output == *"Python takes objects of up to 512 bytes from pools of its own"* ]]
+	"$SPROF" fold --column allocated "$data" | grep -q .
+}

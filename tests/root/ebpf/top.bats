@@ -166,7 +166,7 @@ terminal_is_as_before() {
 @test "pause keeps the picture, reset forgets the samples" {
 	open_terminal 80 24
 	work shares 60000
-	top -F 1999 -w 0 -p ${pids[0]}
+	top -F 299 -w 0 -p ${pids[0]}
 	wait_for_samples 700
 	keys Space
 	wait_for ' PAUSED ?$'
@@ -175,13 +175,14 @@ terminal_is_as_before() {
 	[ "$(shown | sed -n 2p | cut -c-20)" = "$before" ]
 	keys Space
 	wait_until_gone ' PAUSED ?$'
-	wait_for_samples 1000
+	wait_for_samples 800
 	keys r
 	for i in $(seq 50); do
 		nr=$(shown | sed -nE 's/^([0-9]+) samples?, .*/\1/p')
 		[ "${nr:-0}" -ge 700 ] || break
 		sleep 0.1
 	done
+	# It takes more than two seconds to have as many again, and the screen changes twice in them.
 	[ "$nr" -lt 700 ]
 	keys q
 	wait_for '^status 0'
