@@ -126,6 +126,7 @@ same_sums() { # FILE
 	[ ! -e taken/3.json ]
 }
 
+# bats test_tags=full
 @test "a receiver that is busy is asked again, and not before it said" {
 	printf '429 after 2\n503\nok\n' >taken/mode
 	push --retry 30s "otlp+http://127.0.0.1:$PORT" hostile.folded

@@ -100,7 +100,7 @@ class Region:
 
 def receive(connection):
     data, control, _, _ = connection.recvmsg(64, socket.CMSG_SPACE(4))
-    assert len(data) == 24 and struct.unpack_from("<QI", data) == (0x0055504746525053, VERSION)
+    assert len(data) == 32 and struct.unpack_from("<QI", data) == (0x0055504746525053, VERSION)
     return Region(struct.unpack("<i", control[0][2])[0])
 
 

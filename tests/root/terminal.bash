@@ -1,16 +1,18 @@
 # For tests of screens: a terminal of a chosen size, which is tmux's, what stands on it, and keys.
-# Each test has a tmux server of its own; the teardown of the test calls close_terminal.
+# Each terminal is a tmux server with a socket of its own, because one that was told to end takes a while; the teardown of
+# the test calls close_terminal.
 
 needs_tmux() {
 	command -v tmux >/dev/null || skip "tmux is not installed"
 }
 
 tmux_of_test() {
-	tmux -L "sprof-$$-$BATS_TEST_NUMBER" "$@" 3>&-
+	tmux -L "sprof-$$-$BATS_TEST_NUMBER-${terminal-}" "$@" 3>&-
 }
 
 # Opens a terminal that runs a shell without any settings. COLUMNS ROWS
 open_terminal() {
+	terminal=$((${terminal-0} + 1))
 	tmux_of_test -f /dev/null new-session -d -x "$1" -y "$2" -e LANG=C.UTF-8 -e LC_ALL=C.UTF-8 \
 		-e HISTFILE= "bash --norc --noprofile"
 	wait_for '^bash'

@@ -12,6 +12,7 @@ load ../attach
 	ends_well
 }
 
+# bats test_tags=full
 @test "a recorder that is killed leaves hooks that work, and the next one removes them" {
 	target "$TARGETS/alloc_storm" 60000
 	run "$DRIVERS/alloc_hooks" "$target" 1 die

@@ -91,6 +91,7 @@ folded_shares() { # FILE
 	said "in 2 segments, 0 lost"
 }
 
+# bats test_tags=full
 @test "kill -9 leaves a folder whose last segment has names, and the next recorder goes on" {
 	work shares 20000
 	fly --segment 4s -F 499 -p ${pids[0]}
@@ -109,6 +110,7 @@ folded_shares() { # FILE
 	land
 }
 
+# bats test_tags=full
 @test "old segments are deleted, and nothing else" {
 	work shares 20000
 	mkdir "$dir"
@@ -122,6 +124,7 @@ folded_shares() { # FILE
 	[ -L "$dir/sprof-20200101T000000.000Z.data" ]
 }
 
+# bats test_tags=full
 @test "a folder that is deleted is made anew, and the loss is said" {
 	work shares 20000
 	fly --segment 1h -F 499 -p ${pids[0]}
@@ -134,6 +137,7 @@ folded_shares() { # FILE
 	[ "$("$SPROF" info --json "$(segments)" 2>/dev/null | jq '.samples > 0 and .lost > 0')" = true ]
 }
 
+# bats test_tags=full
 @test "SIGUSR2 keeps the last segments for good" {
 	work shares 20000
 	fly --segment 500ms --keep 1s -F 499 -p ${pids[0]}

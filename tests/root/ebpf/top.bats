@@ -163,6 +163,7 @@ terminal_is_as_before() {
 	wait_for '^status 0'
 }
 
+# bats test_tags=full
 @test "pause keeps the picture, reset forgets the samples" {
 	open_terminal 80 24
 	work shares 60000
@@ -188,6 +189,7 @@ terminal_is_as_before() {
 	wait_for '^status 0'
 }
 
+# bats test_tags=full
 @test "the terminal is as before after q, ^C, SIGTERM, SIGHUP and a crash" {
 	work shares 100000
 	for way in q C-c TERM HUP SEGV ABRT; do
@@ -203,6 +205,7 @@ terminal_is_as_before() {
 	kill -0 ${pids[0]}
 }
 
+# bats test_tags=full
 @test "a target that ends leaves its last picture" {
 	open_terminal 80 24
 	work shares 3000
@@ -219,6 +222,7 @@ terminal_is_as_before() {
 	terminal_is_as_before
 }
 
+# bats test_tags=full
 @test "a program that is started ends with top or is left running, as the user says" {
 	open_terminal 80 24
 	top -- "$TARGETS/shares" 60000

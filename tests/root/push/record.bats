@@ -53,6 +53,7 @@ same_self() {
 	python3 "$RECEIVERS/pushed.py" labels taken | grep -q 'service.name=shop'
 }
 
+# bats test_tags=full
 @test "a receiver that is down loses nothing within the spool" {
 	kill $FAKE
 	record --push "parca+http://127.0.0.1:$PORT" --spool spool
@@ -88,6 +89,7 @@ same_self() {
 	[[ "$stderr" == *"are lost: neither sent nor kept"* ]]
 }
 
+# bats test_tags=full
 @test "when the recorder is killed, what it had written is pushed" {
 	"$SPROF" record -s timer -F 500 -o x.data --push "otlp+http://127.0.0.1:$PORT" --push-every 600s \
 		-- "$TARGETS/inlined" 60000 3>&- 2>/dev/null &
