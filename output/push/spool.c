@@ -142,7 +142,8 @@ static void list(struct spool *s)
 	}
 	if (d)
 		closedir(d);
-	qsort(s->entries, s->nr_entries, sizeof(*s->entries), compare_entries);
+	if (s->nr_entries)
+		qsort(s->entries, s->nr_entries, sizeof(*s->entries), compare_entries);
 }
 
 static uint64_t total(const struct spool *s)
