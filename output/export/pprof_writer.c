@@ -381,10 +381,11 @@ static void add_functions(struct writer *w)
 	const struct profile *p = w->p;
 
 	for (uint32_t i = 0; i < w->nr_functions; i++) {
-		const struct profile_function *f = &p->functions[w->functions[i]];
 		char name[64];
 
 		if (w->functions[i] < p->nr_functions) {
+			const struct profile_function *f = &p->functions[w->functions[i]];
+
 			add_function(w, (uint64_t)i + 1, profile_str(p, f->name),
 				     profile_str(p, f->system_name), profile_str(p, f->file),
 				     f->start_line);
