@@ -23,7 +23,7 @@
 #include "core/profile/copy.h"
 #include "core/profile/memory_sink.h"
 #include "core/profile/process_rows.h"
-#include "core/recording/recfile.h"
+#include "core/recording/profile_save.h"
 #include "output/export/exporter.h"
 
 enum { OPTION_ORIGIN = 0x100 };
@@ -289,41 +289,6 @@ static int compare_times(const void *a, const void *b)
 	return x->time_ns < y->time_ns ? -1 : x->time_ns > y->time_ns;
 }
 
-static int write_recording(const char *path, const struct profile *p,
-			   const struct process_rows *processes)
-{
-	const struct profile_meta *m = &p->meta;
-	const struct recfile_meta meta = {
-		.hostname = profile_str(p, m->hostname),
-		.kernel = profile_str(p, m->kernel),
-		.command = profile_str(p, m->command),
-		.source = profile_str(p, m->source),
-		.event = profile_str(p, m->event),
-		.version = SPROF_VERSION,
-		.freq_hz = m->freq_hz,
-		.nr_cpus = m->nr_cpus,
-		.start_realtime_ns = m->start_realtime_ns,
-		.start_ns = m->start_ns,
-	};
-	struct recfile *w;
-	int err = recfile_create(path, &meta, &w);
-
-	if (err) {
-		log_error(0, "write '%s': %s", path, recfile_create_reason(err));
-	} else {
-		profile_copy(p, &(struct profile_copy_opts){ .sink = recfile_sink(w),
-							     .vocabulary = recfile_vocabulary(w) });
-		process_rows_write(processes, p, recfile_sink(w));
-		err = recfile_write_symbols(w);
-		if (!err)
-			err = recfile_finish(w, &p->stats, m->end_ns);
-		if (err)
-			log_error(-err, "write '%s'", path);
-		recfile_free(w);
-	}
-	return err;
-}
-
 static int write_merged(const struct merge_opts *o, struct profile *p,
 			const struct process_rows *processes)
 {
@@ -332,7 +297,7 @@ static int write_merged(const struct merge_opts *o, struct profile *p,
 	int err;
 
 	if (!o->exporter)
-		return write_recording(o->output, p, processes);
+		return profile_save(o->output, p, processes);
 	sink = profile_sink_new(p);
 	process_rows_write(processes, p, sink);
 	profile_sink_free(sink);

@@ -24,7 +24,6 @@
 #include "cli/top/model.h"
 #include "cli/top/name_rounds.h"
 #include "cli/top/once.h"
-#include "cli/top/save.h"
 #include "cli/top/screen.h"
 #include "cli/top/top_opts.h"
 #include "cli/top/ui.h"
@@ -33,6 +32,7 @@
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/profile/profile.h"
+#include "core/recording/profile_save.h"
 #include "core/rights/privileges.h"
 #include "core/untrusted/remote_read.h"
 #include "output/live/live.h"
@@ -128,13 +128,9 @@ static void save(struct top *t, const char *path)
 {
 	struct live_state state;
 	struct profile *p = model_copy(t->model, &state);
-	char *line;
 
-	if (!save_recording(path, p)) {
-		line = xasprintf("saved %zu samples: sprof report %s", p->nr_samples, path);
-		log_info("%s", line);
-		free(line);
-	}
+	if (!profile_save(path, p, NULL))
+		log_info("saved %zu samples: sprof report %s", p->nr_samples, path);
 	profile_free(p);
 }
 

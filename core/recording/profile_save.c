@@ -1,5 +1,5 @@
-/* A profile that was copied out of the live one is written as sprof merge writes its own. */
-#include "cli/top/save.h"
+/* Strings of processes go straight into the recording where no joined rows hold them. */
+#include "core/recording/profile_save.h"
 
 #include "core/base/log.h"
 #include "core/profile/copy.h"
@@ -7,19 +7,32 @@
 #include "core/profile/profile.h"
 #include "core/recording/recfile.h"
 
-static void write_samples(struct recfile *w, const struct profile *p)
+static void write_own_processes(struct recfile *w, const struct profile *p)
 {
 	struct process_rows *processes = process_rows_new();
 
-	profile_copy(p, &(struct profile_copy_opts){ .sink = recfile_sink(w),
-						     .vocabulary = recfile_vocabulary(w) });
-	/* Their strings are those of the recording, which has no other. */
 	process_rows_add(processes, p, recfile_vocabulary(w), NULL);
 	process_rows_write(processes, recfile_vocabulary(w), recfile_sink(w));
 	process_rows_free(processes);
 }
 
-int save_recording(const char *path, const struct profile *p)
+static int write_all(struct recfile *w, const struct profile *p,
+		     const struct process_rows *processes)
+{
+	int err;
+
+	profile_copy(p, &(struct profile_copy_opts){ .sink = recfile_sink(w),
+						     .vocabulary = recfile_vocabulary(w) });
+	if (processes)
+		process_rows_write(processes, p, recfile_sink(w));
+	else
+		write_own_processes(w, p);
+	recfile_set_stats(w, &p->stats);
+	err = recfile_write_symbols(w);
+	return err ? err : recfile_finish(w, &p->stats, p->meta.end_ns);
+}
+
+int profile_save(const char *path, const struct profile *p, const struct process_rows *processes)
 {
 	const struct profile_meta *m = &p->meta;
 	const struct recfile_meta meta = {
@@ -41,11 +54,7 @@ int save_recording(const char *path, const struct profile *p)
 		log_error(0, "write '%s': %s", path, recfile_create_reason(err));
 		return err;
 	}
-	write_samples(w, p);
-	recfile_set_stats(w, &p->stats);
-	err = recfile_write_symbols(w);
-	if (!err)
-		err = recfile_finish(w, &p->stats, m->end_ns);
+	err = write_all(w, p, processes);
 	if (err)
 		log_error(-err, "write '%s'", path);
 	recfile_free(w);
