@@ -1,3 +1,7 @@
+/*
+ * The first ':' that is not half of a '::' ends the module, so that names of C++ can be typed as
+ * they are.
+ */
 #include "cli/calls/call_specs.h"
 
 #include <fnmatch.h>

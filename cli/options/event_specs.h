@@ -14,7 +14,7 @@ struct source_events;
 const char *event_specs_parse(const char *text, const char **ret_clock,
 			      struct source_events *ret_events);
 
-/* Parses a number of events, as after @ and -c. Returns 0 where it is none. */
+/* Parses a number of events, as after @ and -c. Returns 0 where it is no number. */
 uint64_t event_specs_period(const char *text);
 
 /*

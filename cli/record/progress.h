@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Is standard error a terminal that can replace a line? TERM=dumb is none. */
+/* Is standard error a terminal that can replace a line? TERM=dumb cannot. */
 bool progress_is_possible(void);
 void progress_samples(uint64_t elapsed_ns, uint64_t nr_samples, uint64_t nr_lost,
 		      uint64_t size_bytes);

@@ -1,3 +1,4 @@
+/* Reading and writing differ only in what the end of a file means. */
 #include "core/base/full_io.h"
 
 #include <errno.h>

@@ -25,7 +25,7 @@ struct moment {
 /*
  * "10", "2.5s", "250ms", "2m", "1h", "1d": after the start; the same with a minus: before the end;
  * "2026-11-23T19:05", "2026-11-23 19:05:30.5", with "Z" behind it in UTC, else in local time: a
- * time of day; "mark:TEXT": when sprof mark was called with that text. false: it is none of them.
+ * time of day; "mark:TEXT": when sprof mark was called with that text. false: any other text.
  */
 bool moment_parse(const char *text, struct moment *ret);
 

@@ -461,9 +461,8 @@ int marker_from_name(const char *name, size_t size)
 	for (int i = 0; i < NR_MARKERS; i++) {
 		const char *now = marker_name((enum marker)i), *former = former_names[i];
 
-		if (size == strlen(now) && !memcmp(name, now, size))
-			return i;
-		if (former && size == strlen(former) && !memcmp(name, former, size))
+		if ((size == strlen(now) && !memcmp(name, now, size)) ||
+		    (former && size == strlen(former) && !memcmp(name, former, size)))
 			return i;
 	}
 	return repeat_marker_is_name(name, size) ? MARKER_REPEATED : -1;

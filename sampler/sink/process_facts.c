@@ -131,7 +131,7 @@ void process_facts_forget(struct process_facts *f)
 
 /* ---- reading */
 
-/* The path of a line; NULL: it is none of that kind. */
+/* The path of a line; NULL: it has another form. */
 static const char *path_of(const char *line)
 {
 	const char *colon = strchr(line, ':');

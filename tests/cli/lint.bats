@@ -118,6 +118,8 @@ rooms() {
 	breaks comments 'core/a.c:1: a comment beyond column 100'
 	printf '/* See core/a.h for this. */\n' >core/a.c
 	breaks comments 'core/a.c:1: say here'
+	printf '#include "core/a.h"\n' >core/a.c
+	breaks comments 'core/a.c:1: no comment'
 	printf '/* Adds. */\n' >core/a.c
 	holds comments
 }

@@ -57,7 +57,7 @@ void json_numbers_fini(struct json_numbers *n);
 /* numbers[at] as an index below `limit`; SIZE_MAX if it is not one. */
 size_t json_numbers_index(const struct json_numbers *n, size_t at, size_t limit);
 
-/* A number as an unsigned one; 0 where it is none, or too large. */
+/* A number as an unsigned one; 0 where it is negative or too large. */
 uint32_t json_u32(double number);
 
 /* Does the head of a file begin with this bracket, after blanks? */

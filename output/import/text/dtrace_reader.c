@@ -173,7 +173,7 @@ static bool dtrace_is(const char *data, size_t size)
 				return true;
 			break;
 		default:
-			/* A line of text among the frames is none of DTrace's. */
+			/* DTrace prints no text among frames. */
 			if (nr_frames && s < stop)
 				return false;
 		}

@@ -1,3 +1,4 @@
+/* Bytes that are no instruction are passed over one by one, until decoding makes sense again. */
 #include "sampler/unwind/x86_64/code_references.h"
 
 #include <stdbool.h>
