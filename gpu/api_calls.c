@@ -6,8 +6,8 @@
 #include "gpu/api_calls.h"
 
 #include <stdlib.h>
-#include <uthash.h>
 
+#include "core/base/hash_table.h"
 #include "core/base/alloc.h"
 #include "gpu/agent/base/records.h"
 #include "gpu/agent/base/region.h"

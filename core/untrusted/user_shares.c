@@ -4,8 +4,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#include <uthash.h>
-
+#include "core/base/hash_table.h"
 #include "core/base/alloc.h"
 
 #define ROOT 0u

@@ -16,8 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <uthash.h>
-
+#include "core/base/hash_table.h"
 #include "core/base/alloc.h"
 #include "core/base/log.h"
 #include "core/base/cpus.h"

@@ -15,8 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <uthash.h>
-
+#include "core/base/hash_table.h"
 #include "core/base/alloc.h"
 #include "core/base/proc_status.h"
 #include "core/base/text_file.h"

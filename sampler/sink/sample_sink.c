@@ -9,8 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <uthash.h>
-
+#include "core/base/hash_table.h"
 #include "core/base/alloc.h"
 #include "core/portable/frames.h"
 #include "core/portable/pycode.h"

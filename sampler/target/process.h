@@ -11,8 +11,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include <uthash.h>
-
+#include "core/base/hash_table.h"
 #include "sampler/target/mapped_file.h"
 #include "sampler/target/runtime_regions.h"
 

@@ -12,8 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <uthash.h>
-
+#include "core/base/hash_table.h"
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
 #include "core/base/log.h"

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <uthash.h>
 #include <xxhash.h>
 
+#include "core/base/hash_table.h"
 #include "core/base/alloc.h"
 #include "core/profile/source.h"
 #include "sampler/sink/sample_sink.h"

@@ -7,8 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <uthash.h>
-
+#include "core/base/hash_table.h"
 #include "core/base/alloc.h"
 #include "core/portable/pycode.h"
 #include "core/profile/source.h"

@@ -11,8 +11,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include <uthash.h>
-
+#include "core/base/hash_table.h"
 #include "core/portable/frames.h"
 
 struct timer_process;
