@@ -9,10 +9,10 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "cli/options/parse_args.h"
+#include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/segments/marks.h"
 
@@ -57,18 +57,15 @@ static const struct argp argp = {
 static int mark_main(int argc, char **argv)
 {
 	struct mark_opts o = { 0 };
-	struct timespec t;
 	int fd, err;
 
 	parse_args(&argp, argc, argv, &o);
-	clock_gettime(CLOCK_REALTIME, &t);
 	fd = open(o.folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0) {
 		log_error(errno, "open '%s'", o.folder);
 		return 1;
 	}
-	err = marks_add(fd, (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec,
-			o.text ? o.text : "mark");
+	err = marks_add(fd, realtime_ns(), o.text ? o.text : "mark");
 	close(fd);
 	if (err == -EFBIG) {
 		log_error(0, "add a mark to '%s': it has too many", o.folder);

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
-#include <time.h>
 
 #include "core/base/alloc.h"
+#include "core/base/clock.h"
 #include "symbolizer/confined_names.h"
 #include "symbolizer/module_names.h"
 #include "symbolizer/lookup/names_budget.h"
@@ -44,17 +44,11 @@ static struct wanted_name *collect(const struct profile *p, const struct symboli
  */
 static bool recorded_here(const struct profile *p)
 {
-	struct timespec now, up;
 	struct utsname host;
-	uint64_t now_ns, up_ns;
 
 	if (!p->meta.start_realtime_ns || uname(&host))
 		return true;
-	clock_gettime(CLOCK_REALTIME, &now);
-	clock_gettime(CLOCK_BOOTTIME, &up);
-	now_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-	up_ns = (uint64_t)up.tv_sec * 1000000000u + (uint64_t)up.tv_nsec;
-	return p->meta.start_realtime_ns >= now_ns - up_ns &&
+	return p->meta.start_realtime_ns >= realtime_ns() - (uint64_t)boottime_ns() &&
 	       (!p->meta.hostname || !strcmp(profile_str(p, p->meta.hostname), host.nodename));
 }
 

@@ -1,4 +1,4 @@
-/* The clock of all times in recordings, and two more. */
+/* The clock of all times in recordings, and three more. */
 #ifndef SPROF_CLOCK_H
 #define SPROF_CLOCK_H
 
@@ -12,6 +12,15 @@ static inline uint64_t monotonic_ns(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* CLOCK_BOOTTIME, ns: as above, and it goes on while the machine sleeps. */
+static inline int64_t boottime_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_BOOTTIME, &t);
+	return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
 }
 
 /* Unix time, ns. */

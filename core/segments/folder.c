@@ -12,10 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "core/base/alloc.h"
+#include "core/base/clock.h"
 #include "core/segments/retention.h"
 
 #define LOCK "lock"
@@ -31,14 +31,6 @@ struct folder {
 	uint64_t names_bytes;
 	int64_t zero_realtime_ns; /* the time of day when CLOCK_BOOTTIME was 0, at the start */
 };
-
-static int64_t clock_ns(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return t.tv_sec * 1000000000ll + t.tv_nsec;
-}
 
 static int lock_folder(int dir, pid_t *ret_owner, int *ret_lock)
 {
@@ -114,8 +106,8 @@ static DIR *list(int dir, const char *name)
 
 static void find_segments(struct folder *f)
 {
-	int64_t now = clock_ns(CLOCK_BOOTTIME);
-	uint64_t began, realtime = (uint64_t)clock_ns(CLOCK_REALTIME);
+	int64_t now = boottime_ns();
+	uint64_t began, realtime = realtime_ns();
 	DIR *d = list(f->fd, ".");
 	struct dirent *e;
 	struct stat st;
@@ -139,14 +131,14 @@ int folder_open(const struct folder_opts *opts, struct folder **ret_folder, pid_
 	f->fd = f->lock = -1;
 	f->retention.keep_ns = opts->keep_ns;
 	f->retention.max_bytes = opts->max_bytes;
-	f->zero_realtime_ns = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_BOOTTIME);
+	f->zero_realtime_ns = (int64_t)realtime_ns() - boottime_ns();
 	err = open_folder(f, ret_owner);
 	if (err) {
 		folder_free(f);
 		return err;
 	}
 	find_segments(f);
-	folder_tidy_names(f, clock_ns(CLOCK_BOOTTIME));
+	folder_tidy_names(f, boottime_ns());
 	*ret_folder = f;
 	return 0;
 }
@@ -235,7 +227,7 @@ static bool names_are_old(const struct folder *f, const struct stat *st, int64_t
 
 void folder_tidy_names(struct folder *f, int64_t now_ns)
 {
-	int64_t zero = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_BOOTTIME);
+	int64_t zero = (int64_t)realtime_ns() - boottime_ns();
 	bool same_time = llabs(zero - f->zero_realtime_ns) < STEP_NS;
 	DIR *d = f->fd < 0 ? NULL : list(f->fd, NAMES_FOLDER);
 	struct dirent *e;

@@ -17,6 +17,7 @@
 
 #include "core/base/hash_table.h"
 #include "core/base/alloc.h"
+#include "core/base/clock.h"
 #include "core/base/proc_status.h"
 #include "core/base/text_file.h"
 #include "core/profile/source.h"
@@ -176,11 +177,9 @@ static void read_cgroup(struct known *k)
 
 static uint64_t age_ns(const struct process_facts *f, uint64_t start_ticks)
 {
-	uint64_t start = start_ticks * (1000000000u / (uint64_t)f->ticks_per_s), now;
-	struct timespec t;
+	uint64_t start = start_ticks * (1000000000u / (uint64_t)f->ticks_per_s);
+	uint64_t now = (uint64_t)boottime_ns();
 
-	clock_gettime(CLOCK_BOOTTIME, &t);
-	now = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 	return now > start ? now - start : 0;
 }
 
