@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "core/base/alloc.h"
+#include "core/base/elf_headers.h"
 #include "symbolizer/symbol_module.h"
 #include "symbolizer/symbol_sources.h"
 
@@ -52,7 +53,7 @@ int code_file_open(const struct profile *p, uint32_t module, struct code_file **
 		free(f);
 		return err;
 	}
-	if (f->module.image->machine != EM_X86_64) {
+	if (f->module.image->machine != ELF_OWN_MACHINE) {
 		code_file_close(f);
 		return -ENOEXEC;
 	}

@@ -2,14 +2,16 @@
  * The procedure linkage table: the stubs through which a file calls functions of other files. They
  * are common leaves, and no symbol covers them. A stub jumps through a slot of the GOT, and the
  * relocation of that slot names the function; reading the jump works for every layout that linkers
- * use (.plt, .plt.sec with IBT, .plt.got). x86-64 only.
+ * use (.plt, .plt.sec with IBT, .plt.got).
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/base/alloc.h"
+#include "core/base/elf_headers.h"
 #include "symbolizer/lookup/elf_symbols.h"
 #include "symbolizer/lookup/string_pool.h"
+#include "symbolizer/plt_stubs_x86_64.h"
 #include "symbolizer/symbol_sources.h"
 
 #define PLT_SIZE_MAX (16u << 20)
@@ -83,12 +85,12 @@ static const char *relocation_name(struct plt *plt, struct elf_image *image,
 {
 	const char *name = NULL;
 
-	switch (ELF64_R_TYPE(r->r_info)) {
-	case R_X86_64_JUMP_SLOT:
-	case R_X86_64_GLOB_DAT: name = symbol_name(image, section, ELF64_R_SYM(r->r_info)); break;
-	case R_X86_64_IRELATIVE:
+	switch (plt_relocation(ELF64_R_TYPE(r->r_info))) {
+	case PLT_SYMBOL: name = symbol_name(image, section, ELF64_R_SYM(r->r_info)); break;
+	case PLT_RESOLVER:
 		name = symbols ? elf_symbols_lookup(symbols, (uint64_t)r->r_addend) : NULL;
 		break;
+	case PLT_OTHER: break;
 	}
 	return name ? stub_name(plt, name) : NULL;
 }
@@ -124,13 +126,6 @@ static void read_relocations(struct plt *plt, struct elf_image *image, const cha
 	elf_section_unload(image, section);
 }
 
-/* Stubs that are not bound lazily have 8 bytes without IBT; all others have 16. */
-static bool has_short_stubs(const uint8_t *code, uint64_t size)
-{
-	return size >= 8 && !memcmp(code, "\xff\x25", 2) &&
-	       (size < 16 || !memcmp(code + 8, "\xff\x25", 2));
-}
-
 static void add_stubs(struct plt *plt, struct elf_image *image, const char *name)
 {
 	struct elf_section *section = elf_image_section(image, name);
@@ -142,7 +137,7 @@ static void add_stubs(struct plt *plt, struct elf_image *image, const char *name
 	if (!stubs->code)
 		return;
 	stubs->address = section->address;
-	stubs->stub_size = has_short_stubs(stubs->code, stubs->size) ? 8 : 16;
+	stubs->stub_size = plt_stub_size(stubs->code, stubs->size);
 	plt->nr_sections++;
 }
 
@@ -186,7 +181,7 @@ static void *plt_open(const struct symbol_module *module)
 	struct elf_symbols *symbols;
 	struct plt *plt;
 
-	if (module->image->machine != EM_X86_64)
+	if (module->image->machine != ELF_OWN_MACHINE)
 		return NULL;
 	plt = xcalloc(1, sizeof(*plt));
 	add_stubs(plt, module->image, ".plt");
@@ -205,53 +200,23 @@ static void *plt_open(const struct symbol_module *module)
 	return plt;
 }
 
-/* Returns the slot that an indirect jump at `code` goes through; 0 for another instruction. */
-static uint64_t jump_slot(const uint8_t *code, size_t size, uint64_t address)
-{
-	size_t at = 0;
-	int32_t offset;
-
-	if (size >= 4 && !memcmp(code, "\xf3\x0f\x1e\xfa", 4)) /* endbr64 */
-		at = 4;
-	if (at < size && code[at] == 0xf2) /* bnd */
-		at++;
-	if (size - at < 6 || code[at] != 0xff || code[at + 1] != 0x25) /* jmp *offset(%rip) */
-		return 0;
-	memcpy(&offset, code + at + 2, sizeof(offset));
-	return address + at + 6 + (uint64_t)(int64_t)offset;
-}
-
-/* With IBT a lazy stub has no such jump; it pushes the number of its relocation. */
-static const char *pushed_name(const struct plt *plt, const uint8_t *code, size_t size)
-{
-	size_t at = size >= 4 && !memcmp(code, "\xf3\x0f\x1e\xfa", 4) ? 4 : 0;
-	uint32_t number;
-
-	if (size - at < 5 || code[at] != 0x68)
-		return NULL;
-	memcpy(&number, code + at + 1, sizeof(number));
-	return number < plt->nr_lazy_names ? plt->lazy_names[number] : NULL;
-}
-
-/* The first stub: lazy stubs jump to it, and it enters the dynamic linker. */
-static bool is_resolver(const uint8_t *code, size_t size)
-{
-	return size >= 2 && code[0] == 0xff && code[1] == 0x35; /* push offset(%rip) */
-}
-
 static const char *name_at(const struct plt *plt, const struct stub_section *s, uint64_t offset)
 {
-	struct slot key = { .address = jump_slot(s->code + offset, s->size - offset,
-						 s->address + offset) };
+	const uint8_t *code = s->code + offset;
+	size_t size = s->size - offset;
+	struct slot key = { .address = plt_jump_slot(code, size, s->address + offset) };
 	const struct slot *slot = NULL;
+	uint32_t number;
 
 	if (key.address && plt->nr_slots)
 		slot = bsearch(&key, plt->slots, plt->nr_slots, sizeof(key), compare_slots);
 	if (slot)
 		return slot->name;
-	if (is_resolver(s->code + offset, s->size - offset))
+	if (plt_is_resolver(code, size))
 		return "[lazy binding]@plt";
-	return pushed_name(plt, s->code + offset, s->size - offset);
+	if (plt_pushed_number(code, size, &number) && number < plt->nr_lazy_names)
+		return plt->lazy_names[number];
+	return NULL;
 }
 
 static bool plt_lookup(void *state, uint64_t address, struct symbol_chain *chain)

@@ -16,6 +16,15 @@
 
 #include "core/base/build_id.h"
 
+/* e_machine of the files whose code this build can sample, and their relocations without a name. */
+#if defined(__x86_64__)
+#define ELF_OWN_MACHINE EM_X86_64
+#define ELF_OWN_RELATIVE R_X86_64_RELATIVE
+#define ELF_OWN_IRELATIVE R_X86_64_IRELATIVE
+#else
+#error "sprof samples x86-64 only so far"
+#endif
+
 /* Where the bytes of an ELF file come from. The descriptor or the memory is the caller's. */
 struct elf_source {
 	int fd;		       /* -1: the bytes are in memory */

@@ -57,7 +57,7 @@ static enum program_kind program_kind(int fd)
 	for (size_t i = 0; i < headers.nr_segments; i++)
 		if (headers.segments[i].p_type == PT_INTERP)
 			kind = PROGRAM_DYNAMIC;
-	if (kind == PROGRAM_DYNAMIC && headers.machine != EM_X86_64)
+	if (kind == PROGRAM_DYNAMIC && headers.machine != ELF_OWN_MACHINE)
 		kind = PROGRAM_FOREIGN;
 	elf_headers_fini(&headers);
 	return kind;

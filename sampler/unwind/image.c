@@ -110,7 +110,7 @@ static int read_headers(struct unwind_image *image)
 
 	if (err)
 		return err == -ENOTSUP ? -ENOEXEC : err;
-	if (headers->machine != EM_X86_64) {
+	if (headers->machine != ELF_OWN_MACHINE) {
 		elf_headers_fini(headers);
 		return -ENOEXEC;
 	}

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "core/base/alloc.h"
+#include "core/base/elf_headers.h"
 #include "core/base/search.h"
 #include "sampler/unwind/x86_64/code_references.h"
 
@@ -201,9 +202,9 @@ static void search_relocations(struct text_gaps *gaps, const struct unwind_image
 		for (uint64_t i = 0; i < nr; i++) {
 			uint64_t type = ELF64_R_TYPE(entries[i].r_info);
 
-			if (type == R_X86_64_IRELATIVE)
+			if (type == ELF_OWN_IRELATIVE)
 				add(&gaps->slots, entries[i].r_offset);
-			if ((type == R_X86_64_RELATIVE || type == R_X86_64_IRELATIVE) &&
+			if ((type == ELF_OWN_RELATIVE || type == ELF_OWN_IRELATIVE) &&
 			    is_in_gap(gaps, (uint64_t)entries[i].r_addend))
 				add(&gaps->hints, (uint64_t)entries[i].r_addend);
 		}
