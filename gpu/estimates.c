@@ -12,7 +12,7 @@
 #include "core/profile/facts.h"
 #include "core/profile/source.h"
 #include "gpu/names.h"
-#include "gpu/shared_region.h"
+#include "gpu/region/shared_region.h"
 
 #define MIN_WINDOWS 5 /* with fewer an error says nothing */
 #define MOST 9.0e15   /* ns, a third of a year: what a uint64_t and a double both hold */

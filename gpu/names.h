@@ -12,7 +12,7 @@
 #include "core/base/number_map.h"
 #include "core/profile/profile.h"
 #include "gpu/collect_opts.h"
-#include "gpu/shared_region.h"
+#include "gpu/region/shared_region.h"
 
 /* A frame near the leaf of calls of one function of CUDA's API. */
 struct api_frame {

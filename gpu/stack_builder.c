@@ -7,7 +7,7 @@
 #include "core/profile/source.h"
 #include "core/profile/walk_marker.h"
 #include "gpu/names.h"
-#include "gpu/shared_region.h"
+#include "gpu/region/shared_region.h"
 
 void stack_builder_start(struct stack_builder *b)
 {

@@ -1,7 +1,7 @@
 /* The target writes these while they are read: they are checked as numbers. */
 #include "cli/gpu/capture_windows.h"
 
-#include "gpu/link.h"
+#include "gpu/region/link.h"
 
 bool capture_windows_hold(const struct gpu_region *r, uint64_t time_ns)
 {

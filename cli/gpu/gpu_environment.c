@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
-#include "gpu/link.h"
+#include "gpu/region/link.h"
 #include "sampler/target/exec_environment.h"
 #include "sampler/target/launch.h"
 

@@ -10,7 +10,7 @@
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
 #include "core/base/log.h"
-#include "gpu/link.h"
+#include "gpu/region/link.h"
 #include "sampler/selection/admission.h"
 
 #define MAX_GUESTS 64

@@ -8,7 +8,7 @@
 #include "core/profile/profile.h"
 #include "core/profile/memory_sink.h"
 #include "gpu/collect.h"
-#include "gpu/shared_region.h"
+#include "gpu/region/shared_region.h"
 
 enum { SIZE = 96 << 10 };
 

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
-#include "gpu/shared_region.h"
+#include "gpu/region/shared_region.h"
 
 enum {
 	TEST_REGION_BYTES = 2 << 20,

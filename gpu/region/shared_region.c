@@ -2,7 +2,7 @@
  * Areas and lanes are copied and checked when the region is opened; their later changes are
  * ignored. Ids and sizes are checked on the copy of each entry.
  */
-#include "gpu/shared_region.h"
+#include "gpu/region/shared_region.h"
 
 #include <errno.h>
 #include <stdlib.h>

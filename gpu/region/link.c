@@ -2,7 +2,7 @@
  * A Unix SOCK_SEQPACKET socket with an abstract name (unix(7)). The peer's user and pid come from
  * SO_PEERCRED, never from what it says.
  */
-#include "gpu/link.h"
+#include "gpu/region/link.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -15,7 +15,7 @@
 
 #include "core/rights/privileges.h"
 #include "core/untrusted/target_memfd.h"
-#include "gpu/shared_region.h"
+#include "gpu/region/shared_region.h"
 
 #define HELLO_MS 1000
 
