@@ -21,11 +21,11 @@
 #include "core/sandbox/message.h"
 #include "core/sandbox/sandbox.h"
 #include "symbolizer/lookup/file_requests.h"
-#include "symbolizer/jitdump.h"
+#include "symbolizer/runtime/jitdump.h"
 #include "symbolizer/module_names.h"
 #include "symbolizer/names_answer.h"
 #include "symbolizer/lookup/names_budget.h"
-#include "symbolizer/perf_map.h"
+#include "symbolizer/runtime/perf_map.h"
 #include "symbolizer/symbol_module.h"
 
 #define ANSWER_MAX (64ull << 20)

@@ -16,9 +16,9 @@
 #include "core/base/alloc.h"
 #include "core/base/log.h"
 #include "core/rights/safe_open.h"
-#include "symbolizer/jitdump.h"
+#include "symbolizer/runtime/jitdump.h"
 #include "symbolizer/lookup/debug_file.h"
-#include "symbolizer/perf_map.h"
+#include "symbolizer/runtime/perf_map.h"
 
 int symbol_module_open(const struct profile *p, uint32_t id, const struct symbolizer_opts *opts,
 		       bool *ret_is_kept)

@@ -4,7 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "symbolizer/jitdump.h"
+#include "symbolizer/runtime/jitdump.h"
 
 #define NR_ADDRESSES 256
 #define STEP 16

@@ -7,7 +7,7 @@
 
 #include "core/base/log.h"
 #include "symbolizer/kallsyms.h"
-#include "symbolizer/perf_map.h"
+#include "symbolizer/runtime/perf_map.h"
 
 static const char *self(void)
 {

@@ -13,8 +13,8 @@
 #include "core/base/buffer.h"
 #include "core/base/log.h"
 #include "core/untrusted/remote_read.h"
-#include "symbolizer/jitdump.h"
-#include "symbolizer/symbol_sources.h"
+#include "symbolizer/runtime/jitdump.h"
+#include "symbolizer/runtime/runtime_sources.h"
 #include "core/untrusted/target_file.h"
 
 #define MAPS_SIZE_MAX (64u << 20)

@@ -3,7 +3,7 @@
  * everything else is read again for the records that matter. The latest record of an address
  * counts, so addresses are claimed from the last record to the first.
  */
-#include "symbolizer/jitdump.h"
+#include "symbolizer/runtime/jitdump.h"
 
 #include <errno.h>
 #include <stdbool.h>

@@ -3,7 +3,7 @@
  * come first: lines are read from the last to the first, and each address takes the first line that
  * covers it.
  */
-#include "symbolizer/perf_map.h"
+#include "symbolizer/runtime/perf_map.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -15,7 +15,7 @@
 #include "core/base/log.h"
 #include "core/base/memory_limit.h"
 #include "symbolizer/lookup/address_claim.h"
-#include "symbolizer/symbol_sources.h"
+#include "symbolizer/runtime/runtime_sources.h"
 #include "core/untrusted/target_file.h"
 #include "core/base/text_file.h"
 

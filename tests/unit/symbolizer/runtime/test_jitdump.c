@@ -1,6 +1,6 @@
 /*
- * symbolizer/jitdump.c on dumps made by hand: names, lines, code that is replaced and code that
- * moves.
+ * symbolizer/runtime/jitdump.c on dumps made by hand: names, lines, code that is replaced and code
+ * that moves.
  */
 #include "tests/unit/symbol_fixture.h"
 
@@ -8,7 +8,7 @@
 
 #include "core/base/buffer.h"
 #include "core/base/log.h"
-#include "symbolizer/jitdump.h"
+#include "symbolizer/runtime/jitdump.h"
 
 static void put(struct buffer *b, uint64_t value, size_t size)
 {
