@@ -1,6 +1,6 @@
 /*
  * Parses which of these tables is wanted, has it computed by the room that knows it
- * (output/insight, output/python) and written, or reports why the profile does not have it.
+ * (output/insight, hints, python) and written, or reports why the profile does not have it.
  */
 #include "cli/report/sampled_tables.h"
 
@@ -13,7 +13,7 @@
 #include "core/base/log.h"
 #include "output/insight/derived_rules_note.h"
 #include "output/python/gc_times.h"
-#include "output/insight/hints.h"
+#include "output/hints/hints.h"
 #include "output/insight/operators.h"
 #include "output/insight/phases.h"
 #include "output/python/pstats.h"

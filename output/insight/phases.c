@@ -1,6 +1,6 @@
 /*
  * Reads the rules of phases, finds once for each function which rule matches it, and has the phases
- * added up as groups of functions (output/tree/groups.h).
+ * added up as groups of functions (output/insight/groups.h).
  */
 #include "output/insight/phases.h"
 

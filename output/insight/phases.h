@@ -18,7 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "output/tree/groups.h"
+#include "output/insight/groups.h"
 
 struct buffer;
 struct grid_report_opts;

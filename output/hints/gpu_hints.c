@@ -4,14 +4,14 @@
  * which code is in their stacks (gpu/blame.c).
  * lint: table
  */
-#include "output/insight/gpu_hints.h"
+#include "output/hints/gpu_hints.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/profile/facts.h"
-#include "output/insight/hints.h"
+#include "output/hints/hints.h"
 
 enum { LATE = 1, AFTER_SYNC = 2 };
 

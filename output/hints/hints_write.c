@@ -5,7 +5,7 @@
 #include "core/base/buffer.h"
 #include "core/profile/column.h"
 #include "output/report/grid.h"
-#include "output/insight/hints.h"
+#include "output/hints/hints.h"
 #include "output/text/number.h"
 #include "output/report/table_json.h"
 #include "output/report/table.h"

@@ -2,15 +2,15 @@
  * Finds the hints that the samples prove. Each function is marked once; for each stack it is found
  * once which rules match and below which function of the program; then samples are only added up.
  */
-#include "output/insight/hints.h"
+#include "output/hints/hints.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/base/alloc.h"
 #include "core/profile/column.h"
-#include "output/insight/gpu_hints.h"
-#include "output/insight/hint_rules.h"
+#include "output/hints/gpu_hints.h"
+#include "output/hints/hint_rules.h"
 #include "output/tree/naming.h"
 #include "output/text/number.h"
 #include "output/select/pattern.h"

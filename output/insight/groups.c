@@ -2,7 +2,7 @@
  * One pass over the nodes: as parents come before their children, the group of a node is known
  * before those of its children, which inherit it.
  */
-#include "output/tree/groups.h"
+#include "output/insight/groups.h"
 
 #include <stdlib.h>
 

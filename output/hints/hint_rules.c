@@ -2,7 +2,7 @@
  * lint: table. The rules of hints in one place: which functions they look for, from which share of
  * the time they apply, and what they say.
  */
-#include "output/insight/hint_rules.h"
+#include "output/hints/hint_rules.h"
 
 #include "core/profile/profile.h"
 

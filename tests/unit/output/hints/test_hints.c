@@ -5,8 +5,8 @@
 
 #include "core/profile/facts.h"
 #include "core/profile/profile.h"
-#include "output/insight/hint_rules.h"
-#include "output/insight/hints.h"
+#include "output/hints/hint_rules.h"
+#include "output/hints/hints.h"
 #include "output/select/pattern.h"
 
 static void every_rule_is_whole_and_every_pattern_compiles(void **state)
