@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define MAX_NS 9e18 /* what fits into an int64_t, 285 years */
+
 uint64_t duration_parse(const char *text)
 {
 	static const struct {
@@ -15,14 +17,17 @@ uint64_t duration_parse(const char *text)
 	} units[] = { { "", 1 },   { "s", 1 },	  { "ms", 1e-3 }, { "us", 1e-6 },
 		      { "m", 60 }, { "h", 3600 }, { "d", 86400 } };
 	char *end;
-	double value;
+	double value, ns;
 
 	errno = 0;
 	value = strtod(text, &end);
-	if (!errno && end != text && value > 0 && value < 1e7)
-		for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
-			if (!strcmp(end, units[i].suffix))
-				return (uint64_t)(value * units[i].seconds * 1e9);
+	if (errno || end == text || !(value > 0) || value >= 1e7)
+		return 0;
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+		ns = value * units[i].seconds * 1e9;
+		if (!strcmp(end, units[i].suffix))
+			return ns < MAX_NS ? (uint64_t)ns : 0;
+	}
 	return 0;
 }
 

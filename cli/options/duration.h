@@ -9,7 +9,7 @@ struct argp_state;
 /* ns; 0: the text is not a duration greater than 0. */
 uint64_t duration_parse(const char *text);
 
-/* The same of an option's argument: ends the program where it is none. */
+/* The same of an option's argument: ends the program where it is no duration. */
 uint64_t duration_argument(const char *text, struct argp_state *state);
 
 #endif
