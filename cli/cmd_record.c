@@ -364,17 +364,10 @@ static int record_main(int argc, char **argv)
 {
 	struct record_opts opts;
 	struct recording r = { .opts = &opts };
-	enum rights before;
 	int status, err;
 
-	/* Before anything is opened. Without readers a hostile process could stop us for good. */
-	before = privileges_use(RIGHTS_BORROWED);
-	err = remote_read_start();
-	privileges_use(before);
-	if (err) {
-		log_error(-err, "start a process that reads others");
+	if (recorder_begin())
 		return 1;
-	}
 	record_opts_parse(argc, argv, &opts);
 	if (opts.quiet)
 		log_set_level(LOG_QUIET);

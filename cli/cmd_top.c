@@ -304,13 +304,6 @@ static int start(struct top *t)
 	return 0;
 }
 
-static int cannot_run(const char *program, int err)
-{
-	log_error(-err, "run '%s'", program);
-	log_hint("command -v says what a name runs; a program of this folder is ./NAME");
-	return err == -ENOENT ? 127 : 126;
-}
-
 /* How the program ended; where it was left running, 0. */
 static int program_status(struct top *t)
 {
@@ -353,7 +346,7 @@ static int look_at_samples(struct top *t)
 	}
 	err = recorder_go(r);
 	if (err)
-		return cannot_run(program, err);
+		return started_program_cannot_run(program, err);
 	if (t->opts->once) {
 		print_once(t);
 		return program_status(t);
@@ -399,13 +392,13 @@ static int look_at_file(struct top *t)
 static int look(struct top *t)
 {
 	struct record_opts *record = &t->opts->record;
-	int err;
+	int status, err;
 
 	if (t->opts->file)
 		return look_at_file(t);
-	err = record->program ? launch_find(record->program[0], NULL) : 0;
-	if (err)
-		return cannot_run(record->program[0], err);
+	status = record->program ? started_program_find(record->program[0]) : 0;
+	if (status)
+		return status;
 	err = recorder_prepare(&t->recorder, record);
 	if (!err && record->debuginfod)
 		err = debuginfod_open(NULL, NULL, &t->debuginfod);
@@ -418,17 +411,11 @@ static int top_main(int argc, char **argv)
 {
 	struct top_opts opts;
 	struct top t = { .opts = &opts };
-	enum rights before;
 	char why[128];
-	int status, err;
+	int status;
 
-	before = privileges_use(RIGHTS_BORROWED);
-	err = remote_read_start();
-	privileges_use(before);
-	if (err) {
-		log_error(-err, "start a process that reads others");
+	if (recorder_begin())
 		return 1;
-	}
 	top_opts_parse(argc, argv, &opts);
 	if (opts.record.verbose)
 		log_set_level(LOG_VERBOSE);

@@ -36,6 +36,26 @@ static void report_unusable(const char *name)
 
 /* ---- the targets */
 
+struct source_config record_source_config(const struct record_opts *o)
+{
+	return (struct source_config){
+		.pids = o->pids,
+		.nr_pids = o->nr_pids,
+		.some_may_fail = o->nr_names > 0,
+		.no_children = o->no_children,
+		.system_wide = o->system_wide,
+		.program = o->program ? o->program[0] : NULL,
+		.events = o->events.nr ? &o->events : NULL,
+		.event = o->event,
+		.no_python = o->no_python,
+		.clock = o->clock,
+		.latency = o->latency,
+		.wakers = o->wakers,
+		.syscalls = o->syscalls,
+		.syscalls_ns = o->syscalls_ns,
+	};
+}
+
 /* The targets as fit() sees them, and one that runs Python: a process, or the program. */
 struct prospect {
 	struct source_config config;
@@ -44,24 +64,7 @@ struct prospect {
 
 static void examine(const struct record_opts *o, struct prospect *ret)
 {
-	struct prospect p = {
-		.config = {
-			.pids = o->pids,
-			.nr_pids = o->nr_pids,
-			.some_may_fail = o->nr_names > 0,
-			.no_children = o->no_children,
-			.system_wide = o->system_wide,
-			.program = o->program ? o->program[0] : NULL,
-			.event = o->event,
-			.events = o->events.nr ? &o->events : NULL,
-			.no_python = o->no_python,
-			.clock = o->clock,
-			.latency = o->latency,
-			.wakers = o->wakers,
-			.syscalls = o->syscalls,
-			.syscalls_ns = o->syscalls_ns,
-		},
-	};
+	struct prospect p = { .config = record_source_config(o) };
 
 	if (p.config.program && !o->no_python)
 		p.config.runtime = runtime_of_program(p.config.program);

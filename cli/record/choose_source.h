@@ -6,6 +6,9 @@
 
 struct record_opts;
 
+/* What the options ask of a source; what the recorder adds, such as the sandbox, is not set. */
+struct source_config record_source_config(const struct record_opts *opts);
+
 /*
  * The source that was asked for, or with "auto" the first that works here and suits the targets.
  * What the chosen one leaves out is said. NULL: no source works, reported. *ret_runtime: what was

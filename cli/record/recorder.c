@@ -17,7 +17,19 @@
 #include "core/base/log.h"
 #include "core/rights/privileges.h"
 #include "core/sandbox/sandbox.h"
+#include "core/untrusted/remote_read.h"
 #include "sampler/unwind/table_cache.h"
+
+int recorder_begin(void)
+{
+	enum rights before = privileges_use(RIGHTS_BORROWED);
+	int err = remote_read_start();
+
+	privileges_use(before);
+	if (err)
+		log_error(-err, "start a process that reads others");
+	return err;
+}
 
 int recorder_prepare(struct recorder *r, struct record_opts *opts)
 {
@@ -49,33 +61,18 @@ int recorder_launch(struct recorder *r)
 static int open_source(struct recorder *r)
 {
 	const struct record_opts *o = r->opts;
-	const struct source_config config = {
-		.pids = o->pids,
-		.nr_pids = o->nr_pids,
-		.some_may_fail = o->nr_names > 0,
-		.system_wide = o->system_wide,
-		.callers_only = all_users_confined(o->all_users),
-		.cgroups = (const char *const *)o->cgroups,
-		.nr_cgroups = o->nr_cgroups,
-		.by_user = o->by_user,
-		.user = o->user,
-		.no_children = o->no_children,
-		.launched = r->program.launch.pid,
-		.program = o->program ? o->program[0] : NULL,
-		.freq_hz = o->freq_hz,
-		.event = o->event,
-		.events = o->events.nr ? &o->events : NULL,
-		.no_python = o->no_python,
-		.clock = o->clock,
-		.latency = o->latency,
-		.wakers = o->wakers,
-		.syscalls = o->syscalls,
-		.syscalls_ns = o->syscalls_ns,
-		.runtime = r->runtime,
-		.sandbox = r->sandbox,
-		.cache = r->cache,
-	};
+	struct source_config config = record_source_config(o);
 
+	config.callers_only = all_users_confined(o->all_users);
+	config.cgroups = (const char *const *)o->cgroups;
+	config.nr_cgroups = o->nr_cgroups;
+	config.by_user = o->by_user;
+	config.user = o->user;
+	config.launched = r->program.launch.pid;
+	config.freq_hz = o->freq_hz;
+	config.runtime = r->runtime;
+	config.sandbox = r->sandbox;
+	config.cache = r->cache;
 	return r->ops->open(&config, &r->source);
 }
 

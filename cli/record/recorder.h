@@ -28,6 +28,12 @@ struct recorder {
 };
 
 /*
+ * Starts the process that reads the memory of targets: without it a hostile target could stop the
+ * recorder for good. Called before anything is opened and before the options are read. 0 or -errno,
+ * reported.
+ */
+int recorder_begin(void);
+/*
  * Finds the targets, catches the signals that end a recording, and chooses the source. 0 or -errno,
  * reported, as for all functions here that return an int.
  */

@@ -1,11 +1,27 @@
 /* A signal is passed on once: a program that handles it may go on for as long as it likes. */
 #include "cli/record/started_program.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stddef.h>
 #include <sys/wait.h>
 
 #include "cli/options/stop_signals.h"
+#include "core/base/log.h"
+
+int started_program_cannot_run(const char *name, int err)
+{
+	log_error(-err, "run '%s'", name);
+	log_hint("command -v says what a name runs; a program of this folder is ./NAME");
+	return err == -ENOENT ? 127 : 126;
+}
+
+int started_program_find(const char *name)
+{
+	int err = launch_find(name, NULL);
+
+	return err ? started_program_cannot_run(name, err) : 0;
+}
 
 bool started_program_has_ended(struct started_program *p)
 {

@@ -16,6 +16,14 @@ struct started_program {
 	bool ended, signal_forwarded;
 };
 
+/*
+ * Whether `name` can be run, before anything is changed for it. 0, or the status to exit with,
+ * reported.
+ */
+int started_program_find(const char *name);
+/* Reports that `name` cannot be run. Returns the status to exit with, as env(1) and timeout(1). */
+int started_program_cannot_run(const char *name, int err);
+
 bool started_program_has_ended(struct started_program *p);
 /*
  * Passes a signal on that would have ended the program if sprof were not there. The terminal has
