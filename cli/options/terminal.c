@@ -1,11 +1,12 @@
 /*
- * Asks the terminal for its width and the environment for colour and Unicode, and folds long lines
- * so that a terminal does not break them in the middle of a word.
+ * Asks the environment and the terminal for the width, the environment for colour and Unicode, and
+ * folds long lines so that a terminal does not break them in the middle of a word.
  */
 #include "cli/options/terminal.h"
 
 #include <langinfo.h>
 #include <locale.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -14,10 +15,31 @@
 #include "core/base/buffer.h"
 #include "output/text/text.h"
 
-static size_t columns_of(void)
+enum { COLUMNS_MAX = UINT16_MAX }; /* as of a terminal */
+
+/*
+ * The width in the environment, which goes before that of the terminal, as in ls(1) and ps(1).
+ * Shells know COLUMNS, but export it only when they are told to. 0: there is none, or no width.
+ */
+static size_t columns_asked(void)
 {
+	const char *text = getenv("COLUMNS");
+	unsigned long columns;
+	char *end;
+
+	if (!text || *text < '0' || *text > '9')
+		return 0;
+	columns = strtoul(text, &end, 10);
+	return *end || columns > COLUMNS_MAX ? 0 : columns;
+}
+
+static size_t columns_of(bool terminal)
+{
+	size_t asked = columns_asked();
 	struct winsize size;
 
+	if (asked || !terminal)
+		return asked;
 	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col)
 		return size.ws_col;
 	return 80;
@@ -25,12 +47,12 @@ static size_t columns_of(void)
 
 struct terminal terminal_of(const char *output)
 {
-	bool terminal = isatty(STDOUT_FILENO) && (!output || !strcmp(output, "-"));
+	bool printed = !output || !strcmp(output, "-"), terminal = printed && isatty(STDOUT_FILENO);
 	const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
 
 	setlocale(LC_CTYPE, "");
 	return (struct terminal){
-		.columns = terminal ? columns_of() : 0,
+		.columns = printed ? columns_of(terminal) : 0,
 		.unicode = terminal && !strcmp(nl_langinfo(CODESET), "UTF-8"),
 		.color = terminal && (!no_color || !*no_color) && term && strcmp(term, "dumb"),
 	};

@@ -8,7 +8,7 @@
 struct buffer;
 
 struct terminal {
-	size_t columns; /* 0: no terminal, nothing is cut */
+	size_t columns; /* of the terminal, or what COLUMNS asks for; 0: nothing is cut */
 	bool unicode;	/* block characters and the like */
 	bool color;	/* escapes; NO_COLOR and TERM=dumb turn them off */
 };

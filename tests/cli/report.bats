@@ -201,6 +201,28 @@ tree() { # options: "total self function" of every line of the tree
 	"$SPROF" report --gpu gpu.data | grep -q 'Regs *Shared'
 }
 
+@test "COLUMNS is the width of what is printed, in a pipe and on a terminal, and of no file or data" {
+	local name command asked
+	name=$(printf 'ns::%0200d::last' 0)
+	echo "main;$name 30" >wide.folded
+	for command in "report wide.folded" "report --tree wide.folded" "report --by line wide.folded" "diff wide.folded wide.folded" \
+			"report complete.data" "info complete.data"; do
+		COLUMNS=80 "$SPROF" $command 2>/dev/null >out
+		[ "$(wc -l <out)" -gt 4 ]
+		[ "$(wc -L <out)" -le 80 ] || { echo "$command"; return 1; }
+	done
+	COLUMNS=80 "$SPROF" report wide.folded -o - | grep -q ' last$'
+	[ "$(TERM=dumb script -qec "stty cols 150; COLUMNS=80 $SPROF report wide.folded" /dev/null | tr -d '\r' | wc -L)" -le 80 ]
+	COLUMNS=80 "$SPROF" report -o file wide.folded
+	grep -q "$name" file
+	for command in "report --json" "report --csv" "report --tsv" fold; do
+		COLUMNS=80 "$SPROF" $command wide.folded | grep -q "$name"
+	done
+	for asked in "" 0 -80 80x 65536 99999999999999999999; do
+		COLUMNS=$asked "$SPROF" report wide.folded | grep -q "$name"
+	done
+}
+
 trust() { # options, file: what the samples are worth
 	"$SPROF" report -n 1 "$@" 2>/dev/null | grep -o '^[0-9]* samples, .* unnamed'
 }
