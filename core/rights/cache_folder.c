@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "core/base/alloc.h"
+#include "core/rights/own_folder.h"
 #include "core/rights/privileges.h"
 
 #define OURS "sprof"
@@ -28,25 +29,18 @@ static char *path_above(void)
 	return home && home[0] == '/' ? xasprintf("%s/.cache", home) : NULL;
 }
 
-/* Takes over fd. `mask`: the mode bits that must not be set. */
+/* Takes over fd. `mask`: the rights that others must not have. */
 static int check(int fd, mode_t mask, const char *path, char *why, size_t why_size)
 {
-	struct stat st;
+	const char *reason = strerror(errno);
+	int err = fd < 0 ? -errno : own_folder_check(fd, mask, &reason);
 
-	if (fd < 0 || fstat(fd, &st)) {
-		int err = -errno;
-
-		snprintf(why, why_size, "'%s': %s", path, strerror(-err));
-		return err;
-	}
-	if (st.st_uid == geteuid() && !(st.st_mode & mask))
+	if (!err)
 		return fd;
-	snprintf(why, why_size,
-		 st.st_uid == geteuid() ? "other users have rights in '%s'"
-					: "'%s' belongs to another user",
-		 path);
-	close(fd);
-	return -EPERM;
+	snprintf(why, why_size, "'%s': %s", path, reason);
+	if (fd >= 0)
+		close(fd);
+	return err;
 }
 
 /*

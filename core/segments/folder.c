@@ -16,6 +16,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
+#include "core/rights/own_folder.h"
 #include "core/segments/retention.h"
 
 #define LOCK "lock"
@@ -64,13 +65,15 @@ static int lock_folder(int dir, pid_t *ret_owner, int *ret_lock)
 static int open_folder(struct folder *f, pid_t *ret_owner)
 {
 	int fd, lock = -1, err;
+	const char *why;
 
 	if (mkdir(f->path, 0700) && errno != EEXIST)
 		return -errno;
 	fd = open(f->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	err = lock_folder(fd, ret_owner, &lock);
+	err = own_folder_check(fd, S_IWGRP | S_IWOTH, &why);
+	err = err ? err : lock_folder(fd, ret_owner, &lock);
 	if (!err && mkdirat(fd, NAMES_FOLDER, 0700) && errno != EEXIST) {
 		err = -errno;
 		close(lock);

@@ -31,7 +31,7 @@ struct folder_opts {
 /*
  * Makes the folder where it is missing, locks it and looks for segments of earlier recorders. 0 or
  * -errno, not reported: -EWOULDBLOCK where another recorder has it, with its number or 0 in
- * *ret_owner.
+ * *ret_owner; -EPERM where it belongs to another user, or others may write to it.
  */
 int folder_open(const struct folder_opts *opts, struct folder **ret_folder, pid_t *ret_owner);
 void folder_free(struct folder *f); /* NULL is fine */

@@ -20,6 +20,7 @@
 #include "core/base/full_io.h"
 #include "core/base/log.h"
 #include "core/base/text_file.h"
+#include "core/rights/own_folder.h"
 #include "output/push/receiver.h"
 
 #define SUFFIX ".push"
@@ -44,23 +45,10 @@ struct spool {
 	uint64_t nr_dropped, dropped_samples;
 };
 
-/* 0 or -errno, reported: only the caller may be able to write there. */
-static int check_owner(const char *path, int dir)
-{
-	struct stat st;
-
-	if (fstat(dir, &st))
-		return -errno;
-	if (st.st_uid == geteuid() && !(st.st_mode & (S_IWGRP | S_IWOTH)))
-		return 0;
-	log_error(0, "keep profiles in '%s': %s", path,
-		  st.st_uid == geteuid() ? "others may write to it" : "it belongs to another user");
-	return -EPERM;
-}
-
 int spool_open(const char *path, uint64_t limit_bytes, struct spool **ret_spool)
 {
 	int err = mkdir(path, 0700) && errno != EEXIST ? -errno : 0, dir = -1;
+	const char *why;
 	struct spool *s;
 
 	if (!err) {
@@ -71,8 +59,9 @@ int spool_open(const char *path, uint64_t limit_bytes, struct spool **ret_spool)
 		log_error(-err, "keep profiles in '%s'", path);
 		return err;
 	}
-	err = check_owner(path, dir);
+	err = own_folder_check(dir, S_IWGRP | S_IWOTH, &why);
 	if (err) {
+		log_error(0, "keep profiles in '%s': %s", path, why);
 		close(dir);
 		return err;
 	}

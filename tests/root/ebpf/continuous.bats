@@ -161,7 +161,7 @@ folded_shares() { # FILE
 # bats test_tags=full
 @test "a full disk costs samples, which are counted, and then the oldest segment" {
 	mkdir "$dir"
-	mount -t tmpfs -o size=96k tmpfs "$dir" || skip "cannot mount a tmpfs"
+	mount -t tmpfs -o size=96k,mode=700 tmpfs "$dir" || skip "cannot mount a tmpfs"
 	work unique 20000
 	fly --segment 500ms -F 1999 -p ${pids[0]}
 	wait_until said 'No space left on device'
@@ -194,4 +194,25 @@ folded_shares() { # FILE
 		[ "$status" -eq 2 ]
 	done
 	[ ! -e "$dir" ]
+}
+
+# bats test_tags=full
+@test "a folder that another user owns or may write to is refused, also in place of a deleted one" {
+	mkdir -m 777 "$dir"
+	run --separate-stderr "$SPROF" record --continuous "$dir" -a
+	[ "$status" -eq 1 ]
+	[ "${stderr_lines[0]}" = "sprof: cannot record into '$dir': another user owns it or may write to it" ]
+	[ -z "$(ls "$dir")" ]
+	chmod 700 "$dir"
+	work shares 20000
+	fly --segment 200ms -p ${pids[0]}
+	mv "$dir" "$dir.old"
+	mkdir -m 777 "$dir"
+	wait_until said "'$dir' was deleted"
+	wait_until said "cannot write '$dir/"
+	[ -z "$(ls "$dir")" ]
+	rmdir "$dir"
+	wait_until has_segments 1
+	[ "$(stat -c %a "$dir")" = 700 ]
+	land
 }

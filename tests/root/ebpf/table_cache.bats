@@ -84,11 +84,11 @@ fill() {
 	mkdir -m 700 "$cache"
 	chown 65534 "$cache"
 	[ -z "$(tables)" ]
-	grep -q "unwind tables are not kept: '$cache' belongs to another user" "$BATS_TEST_TMPDIR/messages"
+	grep -q "unwind tables are not kept: '$cache': it belongs to another user" "$BATS_TEST_TMPDIR/messages"
 	[ -z "$(ls "$cache")" ]
 	rm -r "$cache"
 	chmod 777 "$XDG_CACHE_HOME"
 	[ -z "$(tables)" ]
-	grep -q "unwind tables are not kept: other users have rights in '$XDG_CACHE_HOME'" "$BATS_TEST_TMPDIR/messages"
+	grep -q "unwind tables are not kept: '$XDG_CACHE_HOME': others may write to it" "$BATS_TEST_TMPDIR/messages"
 	"$SPROF" fold "$data" | grep -q 'main;'
 }

@@ -53,6 +53,47 @@ static void a_second_recorder_is_refused(void **state)
 	folder_free(open_it(0)); /* the lock went with it */
 }
 
+/* Else others could plant a lock, names, or a million segments for the recorder to sort. */
+static void a_folder_that_others_may_write_to_is_refused(void **state)
+{
+	struct folder *f;
+	pid_t owner;
+
+	(void)state;
+	assert_int_equal(mkdir("d", 0700), 0);
+	assert_int_equal(chmod("d", 0777), 0);
+	assert_int_equal(folder_open(&(struct folder_opts){ .path = "d" }, &f, &owner), -EPERM);
+	assert_int_equal(chmod("d", 0770), 0);
+	assert_int_equal(folder_open(&(struct folder_opts){ .path = "d" }, &f, &owner), -EPERM);
+	assert_false(is_there("d/lock"));
+	assert_int_equal(chmod("d", 0755), 0);
+	f = open_it(0);
+	if (!geteuid()) {
+		assert_int_equal(chown("d", 65534, 65534), 0);
+		folder_free(f);
+		assert_int_equal(folder_open(&(struct folder_opts){ .path = "d" }, &f, &owner),
+				 -EPERM);
+		assert_int_equal(chown("d", 0, 0), 0);
+		f = open_it(0);
+	}
+	folder_free(f);
+}
+
+/* In place of a deleted folder somebody may put one of their own. */
+static void a_folder_is_made_anew_where_no_one_else_has(void **state)
+{
+	char name[SEGMENT_NAME_SIZE];
+	struct folder *f = open_it(0);
+
+	(void)state;
+	assert_int_equal(system("rm -rf d && mkdir -m 777 d"), 0);
+	assert_int_equal(folder_create_segment(f, T, name), -EPERM);
+	assert_false(is_there("d/lock"));
+	assert_int_equal(rmdir("d"), 0);
+	add_segment(f, T, 10, S);
+	folder_free(f);
+}
+
 /* The time of day was set back: the name is taken already, and nothing is overwritten. */
 static void a_name_that_is_taken_is_passed_over(void **state)
 {
@@ -142,6 +183,8 @@ int main(void)
 #define IN_DIRECTORY(test)                                                                         \
 	cmocka_unit_test_setup_teardown(test, enter_new_directory, remove_directory)
 		IN_DIRECTORY(a_second_recorder_is_refused),
+		IN_DIRECTORY(a_folder_that_others_may_write_to_is_refused),
+		IN_DIRECTORY(a_folder_is_made_anew_where_no_one_else_has),
 		IN_DIRECTORY(a_name_that_is_taken_is_passed_over),
 		IN_DIRECTORY(only_segments_are_deleted),
 		IN_DIRECTORY(segments_of_an_earlier_recorder_count),
