@@ -287,14 +287,14 @@ $(UNIT_BINS): $(B)/%: %.c $(B)/tests/unit/harness.o $(HOST_LIB) $(B)/flags.stamp
 	$(call say,TEST,$<)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) -Wno-missing-prototypes -MMD -MP $(LDFLAGS_ALL) -o $@ $< \
-		$(B)/tests/unit/harness.o $(HOST_LIB) $(CMOCKA_LIBS) $(LIBS) $(own_flags)
+		$(B)/tests/unit/harness.o $(own_flags) $(HOST_LIB) $(CMOCKA_LIBS) $(LIBS)
 
 # Drivers run by hand what the commands do for a user.
 $(FUZZ_BINS) $(BENCH_BINS) $(DRIVER_BINS): $(B)/%: %.c $(HOST_LIB) $(B)/flags.stamp
 	$(call say,PROG,$<)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) -Wno-missing-prototypes -MMD -MP $(LDFLAGS_ALL) -o $@ $< \
-		$(HOST_LIB) $(LIBS) $(own_flags)
+		$(own_flags) $(HOST_LIB) $(LIBS)
 
 # Programs whose true profile is known. They are what is measured, so they get no sanitizer and no
 # hardening: -O2 -g and the flags of their own BUILD lines. lib*.c become shared objects; a target

@@ -10,12 +10,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
 #include "core/base/proc_status.h"
+#include "core/untrusted/process_memory.h"
 #include "core/profile/memory_sink.h"
 #include "core/portable/pylayout.h"
 #include "core/portable/frames.h"
@@ -134,9 +134,9 @@ static bool open_module(void *context, uint64_t module, struct snapshot_file *re
  */
 static size_t copy_stack(struct dump_state *s, uint64_t sp)
 {
-	struct iovec pages[MAX_PAGES], local = { s->stack, MAX_PAGES * PAGE };
+	struct iovec pages[MAX_PAGES];
 	uint64_t at = sp;
-	ssize_t n;
+	int64_t n;
 
 	for (unsigned int i = 0; i < MAX_PAGES; i++) {
 		size_t size = PAGE - at % PAGE;
@@ -144,7 +144,7 @@ static size_t copy_stack(struct dump_state *s, uint64_t sp)
 		pages[i] = (struct iovec){ (void *)at, size };
 		at += size;
 	}
-	n = process_vm_readv(s->process.pid, &local, 1, pages, MAX_PAGES, 0);
+	n = process_memory_read(s->process.pid, s->stack, pages, MAX_PAGES);
 	return n > 0 ? (size_t)n : 0;
 }
 

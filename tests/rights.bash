@@ -18,6 +18,11 @@ needs_unshare() { # OPTIONS...
 	reason=$(unshare "$@" true 2>&1) || skip "$reason (unshare $*)"
 }
 
+# What a filter does to a target can be read, by root, only from a process that has no filter itself.
+needs_no_filter() {
+	[ "$(nr_filters self)" = 0 ] || skip "all programs here have $(nr_filters self) seccomp filters, as in a container"
+}
+
 # Copies sprof to a folder of the user nobody and gives the copy capabilities, as an administrator would; sets SPROF,
 # place (the teardown removes it), out (a folder of nobody's) and as (runs a command as nobody). CAPABILITIES...
 lend_rights() {

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -110,6 +111,11 @@ static bool has_plain_handle(int fd)
 	       handle.head.handle_type < OVERLAY_FIRST;
 }
 
+static bool device_of(int fd, struct statx *ret)
+{
+	return !statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, 0, ret);
+}
+
 /*
  * Files with the number of a device are on neither FUSE nor an overlay: both have made-up numbers.
  * AT_STATX_DONT_SYNC: a FUSE server is not asked.
@@ -118,7 +124,25 @@ static bool is_on_device(int fd)
 {
 	struct statx st;
 
-	return !statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, 0, &st) && st.stx_dev_major;
+	return device_of(fd, &st) && st.stx_dev_major;
+}
+
+/*
+ * Is it on the mount that holds memfds? It is in no list, and a container engine may refuse
+ * name_to_handle_at(2). A file of FUSE or of an overlay has another number.
+ */
+static bool is_memory_of_the_kernel(int fd)
+{
+	int ours = memfd_create("sprof", MFD_CLOEXEC);
+	struct statx a, b;
+	bool is;
+
+	if (ours < 0)
+		return false;
+	is = device_of(ours, &a) && device_of(fd, &b) && a.stx_dev_major == b.stx_dev_major &&
+	     a.stx_dev_minor == b.stx_dev_minor;
+	close(ours);
+	return is;
 }
 
 enum mount_trust mount_trust(int fd)
@@ -126,7 +150,7 @@ enum mount_trust mount_trust(int fd)
 	struct mount_facts facts;
 	int number;
 
-	if (is_on_device(fd) || has_plain_handle(fd))
+	if (is_on_device(fd) || has_plain_handle(fd) || is_memory_of_the_kernel(fd))
 		return MOUNT_TRUSTED;
 	number = mount_number(fd);
 	if (number < 0)

@@ -13,11 +13,11 @@
 #include <stdio.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "core/untrusted/process_memory.h"
 #include "core/rights/privileges.h"
 #include "core/sandbox/message.h"
 
@@ -46,20 +46,19 @@ void remote_futex_wake(uint32_t *word)
 /* The kernel copies up to the first part that is not there; the parts are pages. */
 int64_t remote_read_memory(pid_t pid, uint64_t address, void *to, size_t size)
 {
-	struct iovec pages[MAX_PAGES], local = { to, 0 };
+	struct iovec pages[MAX_PAGES];
 	unsigned long nr = 0;
-	ssize_t n;
+	size_t at = 0;
 
-	while (local.iov_len < size && nr < MAX_PAGES) {
-		size_t part = PAGE - (size_t)((address + local.iov_len) % PAGE);
+	while (at < size && nr < MAX_PAGES) {
+		size_t part = PAGE - (size_t)((address + at) % PAGE);
 
-		if (part > size - local.iov_len)
-			part = size - local.iov_len;
-		pages[nr++] = (struct iovec){ (void *)(address + local.iov_len), part };
-		local.iov_len += part;
+		if (part > size - at)
+			part = size - at;
+		pages[nr++] = (struct iovec){ (void *)(address + at), part };
+		at += part;
 	}
-	n = process_vm_readv(pid, &local, 1, pages, nr, 0);
-	return n < 0 ? -errno : n;
+	return process_memory_read(pid, to, pages, nr);
 }
 
 static int64_t read_file(struct remote_slot *s, int *fd)

@@ -172,6 +172,10 @@ AGENT_HIDDEN __u64 agent_readable(struct agent_walk *walk, __u64 address, __u64 
  * there. -1: the address cannot be read.
  */
 AGENT_HIDDEN int agent_extend_readable(struct agent_walk *walk, __u64 address);
+/* How many of some pages from `page` on can be read now; few are looked at. */
+AGENT_HIDDEN __u32 agent_readable_pages(__u64 page, __u32 nr_wanted);
+/* Can the page at the address be read now? Cheaper, but an error to valgrind. */
+AGENT_HIDDEN int agent_is_readable(__u64 address);
 
 /* record.c: records into the rings. This is what all records of one sample have in common. */
 struct agent_taken {

@@ -6,7 +6,8 @@
  * answer holds for this walk only, because memory comes and goes between two walks. That leaves
  * pages that another thread unmaps in the instant between. The frames of a thread and their code
  * are kept alive by the calls that run them, so only the innermost frame can be wrong, and only in
- * versions (3.11, 3.12) where it may be a frame that was never filled. There the kernel copies it.
+ * versions (3.11, 3.12) where it may be a frame that was never filled. Then this thread holds the
+ * GIL, so no other one frees what the stale words of that frame point to.
  */
 #include "sampler/agent/agent.h"
 #include "sampler/agent/syscall.h"
@@ -14,13 +15,7 @@
 #include "core/portable/pyruns.h"
 
 #define PAGE_SHIFT 12
-#define NO_SUCH_HOW (-1) /* of rt_sigprocmask(2): the kernel reads the set and then refuses */
-#define EFAULT 14
 #define MAX_RUNS 64 /* at the root, for which no native frame was found */
-
-struct iovec {
-	__u64 base, length;
-};
 
 static struct agent_python *home_of(const struct py_walk *w)
 {
@@ -34,7 +29,7 @@ static int is_readable(struct agent_python *p, __u64 page)
 	if (*known == page)
 		return page != 0;
 	budget_charge(p->budget, COST_SYSCALL);
-	if (agent_syscall4(__NR_rt_sigprocmask, NO_SUCH_HOW, page << PAGE_SHIFT, 0, 8) == -EFAULT)
+	if (!agent_is_readable(page << PAGE_SHIFT))
 		return 0;
 	*known = page;
 	return page != 0;
@@ -50,23 +45,11 @@ static int are_readable(struct agent_python *p, __u64 address, __u64 size)
 	return 1;
 }
 
-/* The kernel copies and returns an error where memory is gone. */
-static int copy(struct agent_python *p, void *to, __u32 size, __u64 address)
-{
-	const struct iovec local = { (__u64)to, size }, remote = { address, size };
-
-	budget_charge(p->budget, COST_PAGE);
-	return agent_syscall6(__NR_process_vm_readv, p->taken->tid, &local, 1, &remote, 1, 0) !=
-	       (long)size;
-}
-
 static __always_inline int py_read(const struct py_walk *w, void *to, __u32 size, __u64 address)
 {
 	struct agent_python *p = home_of(w);
 	__u32 i = 0;
 
-	if (p->careful && !p->runs.nr && (to == w->words || to == w->object))
-		return copy(p, to, size, address);
 	if (!size)
 		return 0;
 	if (!are_readable(p, address, size))
@@ -184,7 +167,6 @@ static __always_inline void py_take_frames(const struct py_layout *l, struct py_
 static __attribute__((noinline)) void next_run(struct agent_python *p)
 {
 	py_next_run(p->layout, &p->runs, p);
-	p->careful = 0;
 }
 
 void agent_python_begin(struct agent_python *p)
@@ -196,12 +178,10 @@ void agent_python_begin(struct agent_python *p)
 		p->pages[i] = 0;
 	py_clear_runs(&p->runs);
 	p->runs.lost = 0;
-	p->careful = 0;
 	if (!thread_pointer)
 		return;
 	has_frames = py_begin_runs(p->layout, &p->runs, thread_pointer);
 	p->runs.gil = py_gil(p->layout, &p->runs.walk);
-	p->careful = p->layout->chain == PY_CHAIN_CFRAME;
 	if (has_frames)
 		next_run(p);
 }

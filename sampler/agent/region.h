@@ -141,8 +141,6 @@ struct agent_python {
 	struct walk_budget *budget; /* the walk's */
 	__u64 *frames;		    /* the stack that is being made, */
 	__u32 nr;		    /* and how many frames it has */
-	/* the innermost frame may not be a frame: read it by the kernel */
-	__u32 careful;
 	__u64 pages[REGION_PYTHON_PAGES]; /* readable, by their number; 0 = none */
 	struct code_record code;	  /* being sent */
 	__u32 nr_words, pad;

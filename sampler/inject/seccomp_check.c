@@ -68,7 +68,8 @@ static int judge_call(const struct inject_filter *filters, size_t nr,
 				known->name);
 		worst = seccomp_filter_worse(worst, action);
 	}
-	if (is_allowed(worst))
+	if (is_allowed(worst) || (known->need == CALL_OPTIONAL &&
+				  (worst & SECCOMP_RET_ACTION_FULL) == SECCOMP_RET_ERRNO))
 		return 0;
 	return inject_refuse(reason, -ENOTSUP, OTHER_SOURCE,
 			     "its seccomp filter %s %s(2), which sprof would have it make",
@@ -81,7 +82,7 @@ int inject_seccomp_judge(const struct inject_filter *filters, size_t nr,
 	int err = 0;
 
 	for (size_t i = 0; i < inject_nr_known_calls && !err; i++)
-		if (!inject_known_calls[i].by_name) /* we are not under a filter */
+		if (inject_known_calls[i].need != CALL_BY_NAME) /* we are not under a filter */
 			err = judge_call(filters, nr, &inject_known_calls[i], reason);
 	return err;
 }

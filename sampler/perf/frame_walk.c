@@ -7,11 +7,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include "core/base/clock.h"
 #include "core/base/proc_status.h"
+#include "core/untrusted/process_memory.h"
 #include "core/portable/pyruns.h"
 #include "sampler/perf/perf_record.h"
 #include "sampler/perf/reader_memory.h"
@@ -82,11 +82,10 @@ void frame_walk_init(struct frame_walk *r, const struct reader_targets *targets,
 /* After the deadline nothing is read, so whatever the target shows ends all loops over it. */
 static bool read_directly(struct frame_walk *r, void *to, size_t size, uint64_t address)
 {
-	struct iovec local = { to, size }, remote = { (void *)address, size };
+	const struct iovec range = { (void *)address, size };
 
 	r->late = r->late || monotonic_ns() > r->deadline_ns;
-	return !r->late &&
-	       process_vm_readv(r->stack.pid, &local, 1, &remote, 1, 0) == (ssize_t)size;
+	return !r->late && process_memory_read(r->stack.pid, to, &range, 1) == (int64_t)size;
 }
 
 /* While the thread stands still its frames do not change, so what was read is kept. */

@@ -41,6 +41,9 @@ static const int kept_capabilities[] = {
 static const uint32_t refused_calls[] = {
 	SYS_bpf,
 	SYS_perf_event_open,
+	SYS_process_vm_readv, /* these three by Docker before 23.0 */
+	SYS_process_vm_writev,
+	SYS_name_to_handle_at,
 	SYS_unshare,
 	SYS_setns,
 	SYS_mount,

@@ -5,6 +5,7 @@
  * with each read and each look at the clock, so the budget of a sample is exact: nothing may be
  * read after it.
  */
+#include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -47,7 +48,7 @@ static struct {
 static struct reader_targets targets;
 static struct reader_shared shared;
 
-/* Instead of the one of libc, which frame_walk.c calls. */
+/* Instead of the one of libc, which process_memory.c calls. */
 ssize_t process_vm_readv(pid_t pid, const struct iovec *local, unsigned long nr_local,
 			 const struct iovec *remote, unsigned long nr_remote, unsigned long flags);
 ssize_t process_vm_readv(pid_t pid, const struct iovec *local, unsigned long nr_local,
@@ -62,6 +63,7 @@ ssize_t process_vm_readv(pid_t pid, const struct iovec *local, unsigned long nr_
 		abort();
 	memory.clock_ns += READ_NS;
 	memory.nr_reads++;
+	errno = EFAULT;
 	if (!memory.size)
 		return -1;
 	if (memory.kind & CHANGES)

@@ -8,6 +8,7 @@ DRIVERS=$BUILD/tests/drivers
 setup() {
 	needs_attach
 	[ -z "${root_for-}" ] || needs_root "$root_for" # set by a file if all of its tests need root
+	[ -z "${without_filter-}" ] || needs_no_filter # likewise
 	export END_FILE=$BATS_TEST_TMPDIR/end # targets that support it end when it appears
 	export READY_FILE=$BATS_TEST_TMPDIR/ready # slow starters create it when they are ready
 	pids=() target='' times=${STRESS:+20}

@@ -46,12 +46,17 @@ enum inject_trial_value {
 	NR_TRIAL_VALUES,
 };
 
+enum inject_call_need {
+	CALL_ALWAYS,
+	CALL_BY_NAME,  /* made only where pidfd_getfd(2) is refused to us (hand_over.c) */
+	CALL_OPTIONAL, /* where it fails there is another way, but no filter may end us for it */
+};
+
 struct inject_known_call {
 	const char *name;
 	struct seccomp_call call;
 	uint8_t trial[6]; /* enum inject_trial_value */
-	/* made only where pidfd_getfd(2) is refused to us (hand_over.c) */
-	bool by_name;
+	enum inject_call_need need;
 };
 
 extern const struct inject_known_call inject_known_calls[];

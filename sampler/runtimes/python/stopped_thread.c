@@ -1,15 +1,15 @@
 /*
- * py_read() of core/portable/pyframes.h is process_vm_readv(2), one system call per object: a stack
- * of a hundred frames takes less than a millisecond.
+ * py_read() of core/portable/pyframes.h is one system call per object: a stack of a hundred frames
+ * takes less than a millisecond.
  */
 #include "sampler/runtimes/python/stopped_thread.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/uio.h>
 
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
+#include "core/untrusted/process_memory.h"
 #include "core/portable/frames.h"
 #include "core/portable/pycode.h"
 #include "sampler/target/process.h"
@@ -22,8 +22,8 @@ static _Thread_local struct python_reader *now;
 /* Returns how many bytes, from the first, could be read. */
 static size_t read_directly(void *to, size_t size, uint64_t address)
 {
-	struct iovec local = { to, size }, remote = { (void *)address, size };
-	ssize_t n = process_vm_readv(now->pid, &local, 1, &remote, 1, 0);
+	const struct iovec range = { (void *)address, size };
+	int64_t n = process_memory_read(now->pid, to, &range, 1);
 
 	return n > 0 ? (size_t)n : 0;
 }
