@@ -38,6 +38,11 @@ static void a_line_gives_all_its_fields(void **state)
 	assert_true(parse("1000-2000 rw-s 00000000 00:00 0 \n", line, &m, &executable));
 	assert_false(executable);
 	assert_string_equal(m.path, "");
+	assert_true(parse("fffffffffffff000-ffffffffffffffff r-xp 0 08:01 18446744073709551615",
+			  line, &m, &executable));
+	assert_int_equal(m.end, UINT64_MAX);
+	assert_int_equal(m.ino, UINT64_MAX);
+	assert_string_equal(m.path, "");
 }
 
 static void names_may_hold_blanks_and_escapes(void **state)
@@ -84,6 +89,12 @@ static void what_is_no_mapping_is_refused(void **state)
 		"2000-1000 r-xp 0 08:01 7 /backwards\n",
 		"1000-1000 r-xp 0 08:01 7 /empty\n",
 		"1000-2000 r 0 08:01 7 /short permissions\n",
+		"1000-2000 r-xps 0 08:01 7 /long permissions\n",
+		"11000000000000000-21000000000000000 r-xp 0 08:01 7 /more than 64 bits\n",
+		"1000-2000 r-xp 0 100000008:01 7 /more than 32 bits\n",
+		"1000-2000 r-xp 0 08:01 99999999999999999999 /more than 64 bits\n",
+		"1000-2000 r-xp 0 08:01 7f /no decimal number\n",
+		"-2000 r-xp 0 08:01 7 /no number\n",
 		"Size:                  4 kB\n",
 		"VmFlags: rd ex mr mw me\n",
 	};
