@@ -178,9 +178,11 @@ static void on_stack(struct ebpf_drain *d, const struct stack_event *e, size_t s
 		w.gap = MAX_LEAF_FRAMES;
 		w.rotation = (e->nr_total - MAX_LEAF_FRAMES) % MAX_ROOT_FRAMES;
 	}
-	if (p)
+	if (p && p->runtime.high) {
 		runtime_unwind_check(d->targets->files->runtime, p, e->header.time_ns, e->epoch,
 				     &w);
+		ebpf_attend(d->targets, p);
+	}
 	keep_stack(d, p, e, &w);
 }
 

@@ -23,6 +23,7 @@
 
 #include "core/base/log.h"
 #include "core/rights/privileges.h"
+#include "sampler/waiting/waiting_way.h"
 
 #define MIN_MAJOR 5 /* bpf_task_pt_regs() */
 #define MIN_MINOR 15
@@ -128,4 +129,29 @@ int ebpf_print_libbpf(enum libbpf_print_level level, const char *format, va_list
 	}
 	free(text);
 	return 0;
+}
+
+/* The programs that follow waits know targets by their numbers alone. */
+enum source_fit ebpf_fit(const struct source_config *config, char *why, size_t why_size)
+{
+	struct waiting_kernel kernel;
+
+	if (config->clock == CLOCK_CPU && !config->syscalls)
+		return SOURCE_FITS;
+	if (config->nr_cgroups || config->by_user) {
+		snprintf(why, why_size,
+			 config->clock == CLOCK_CPU
+				 ? "ebpf counts system calls of processes and of the whole system, "
+				   "not of cgroups or users"
+				 : "ebpf follows waits of processes and of the whole system, "
+				   "not of cgroups or users");
+		return SOURCE_CANNOT;
+	}
+	if (config->clock == CLOCK_CPU)
+		return SOURCE_FITS;
+	waiting_kernel_examine(&kernel);
+	if (kernel.way != WAITING_CANNOT)
+		return SOURCE_FITS;
+	snprintf(why, why_size, "ebpf cannot follow waits: %s", waiting_way_text(kernel.way));
+	return SOURCE_CANNOT;
 }

@@ -6,6 +6,7 @@
 #ifndef SPROF_EBPF_PROCESS_H
 #define SPROF_EBPF_PROCESS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "sampler/target/process.h"
@@ -23,6 +24,9 @@ struct ebpf_process {
 	uint32_t python; /* the interpreter's place in the pythons map; 0: runs no Python */
 	/* ebpf_drain.c */
 	uint32_t nr_snapshots; /* since allowed_ns */
+	/* ebpf_targets.c: in the list of those that the next poll looks at */
+	bool attended;
+	struct ebpf_process *prev, *next;
 };
 
 /* The processes of this source are all struct ebpf_process. */

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <utlist.h>
+
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
 #include "sampler/ebpf/ebpf_files.h"
@@ -19,14 +21,17 @@
 #include "sampler/release/process_prune.h"
 #include "sampler/selection/process_user.h"
 #include "sampler/target/sideband.h"
+#include "sampler/walk/expected_code.h"
 #include "sampler/walk/runtime_unwind.h"
+#include "sampler/walk/stack_tables.h"
 
 #define GRACE_NS (1000ull * 1000 * 1000)
 #define REREAD_NS (20ull * 1000 * 1000)
 #define MAX_LOOKS 8 /* at mappings of processes, in one round */
 #define MAX_REREAD_NS (2000ull * 1000 * 1000)
 #define REREAD_PART 20 /* reading the mappings of a process takes at most 1/20 of the time */
-#define NOBODY 65534u  /* is charged for a process that has ended before its user was read */
+#define ALL_NS (1000ull * 1000 * 1000)
+#define NOBODY 65534u /* is charged for a process that has ended before its user was read */
 
 void ebpf_targets_init(struct ebpf_targets *t, struct kernel_side *kernel, struct ebpf_files *files,
 		       struct ebpf_pythons *pythons, struct limits *limits)
@@ -37,6 +42,24 @@ void ebpf_targets_init(struct ebpf_targets *t, struct kernel_side *kernel, struc
 
 /* ---- the table of processes */
 
+void ebpf_attend(struct ebpf_targets *t, struct process *p)
+{
+	struct ebpf_process *own = ebpf_own(p);
+
+	if (!own->attended)
+		DL_APPEND(t->attended, own);
+	own->attended = true;
+}
+
+static void neglect(struct ebpf_targets *t, struct process *p)
+{
+	struct ebpf_process *own = ebpf_own(p);
+
+	if (own->attended)
+		DL_DELETE(t->attended, own);
+	own->attended = false;
+}
+
 static struct process *add_process(struct ebpf_targets *t, pid_t pid, uint32_t exec_id)
 {
 	struct process *p = xcalloc(1, sizeof(struct ebpf_process));
@@ -45,12 +68,14 @@ static struct process *add_process(struct ebpf_targets *t, pid_t pid, uint32_t e
 	ebpf_own(p)->exec_id = exec_id;
 	process_new_epoch(p);
 	HASH_ADD_INT(t->processes, pid, p);
+	ebpf_attend(t, p);
 	return p;
 }
 
 static void remove_process(struct ebpf_targets *t, struct process *p)
 {
 	ebpf_retire_maps(&t->publisher, p);
+	neglect(t, p);
 	HASH_DEL(t->processes, p);
 	process_fini(p);
 	free(p);
@@ -98,8 +123,10 @@ int ebpf_process(struct ebpf_targets *t, pid_t pid, uint32_t exec_id, struct pro
 	int err;
 
 	*ret_process = p;
-	if (p)
+	if (p) {
+		ebpf_attend(t, p);
 		return 0;
+	}
 	p = add_process(t, pid, exec_id);
 	p->user = process_user(pid, NOBODY);
 	p->known_ns = monotonic_ns();
@@ -110,6 +137,7 @@ int ebpf_process(struct ebpf_targets *t, pid_t pid, uint32_t exec_id, struct pro
 		remove_process(t, p);
 		return err;
 	}
+	p->look.nr_maps = p->nr_maps; /* which saves process_prune() a look */
 	publish(t, p);
 	*ret_process = p;
 	return 0;
@@ -122,6 +150,7 @@ void ebpf_reread(struct ebpf_targets *t, struct process *p)
 	/* The first reading, which opens the files, costs far more than those after it. */
 	wait = wait < REREAD_NS ? REREAD_NS : wait > MAX_REREAD_NS ? MAX_REREAD_NS : wait;
 	p->wants_reading = true;
+	ebpf_attend(t, p);
 	if (!p->ended_ns && !p->exec_pending && monotonic_ns() - p->read_ns >= wait)
 		read_maps(t, p);
 }
@@ -144,6 +173,8 @@ void ebpf_on_fork(struct ebpf_targets *t, const struct fork_event *e)
 		memcpy(child->maps, parent->maps, parent->nr_maps * sizeof(*child->maps));
 	child->nr_maps = child->capacity = parent->nr_maps;
 	child->dirty = parent->dirty;
+	if (!parent->look.nr_absent)
+		child->look.nr_maps = parent->look.nr_maps;
 	ebpf_own(child)->python = ebpf_own(parent)->python;
 	runtime_regions_copy(&child->runtime, &parent->runtime);
 	ebpf_share_maps(child, parent);
@@ -157,7 +188,9 @@ void ebpf_on_exec(struct ebpf_targets *t, const struct exec_event *e)
 
 	if (!p)
 		return;
+	ebpf_attend(t, p);
 	ebpf_own(p)->exec_id = e->exec_id;
+	ebpf_retire_maps(&t->publisher, p);	 /* of the program before */
 	p->user = process_user(p->pid, p->user); /* of a set-user-ID program */
 	p->dirty = true;
 	if (!p->exec_pending) { /* the side band's record of this exec was lost */
@@ -171,10 +204,12 @@ void ebpf_on_exit(struct ebpf_targets *t, const struct exit_event *e)
 {
 	struct process *p = ebpf_find_process(t, (pid_t)e->header.tgid);
 
-	if (p)
-		p->ended_ns = e->header.time_ns;
-	else /* a process whose mappings could not be read */
+	if (!p) { /* a process whose mappings could not be read */
 		kernel_side_forget_process(t->kernel, (pid_t)e->header.tgid);
+		return;
+	}
+	p->ended_ns = e->header.time_ns;
+	ebpf_attend(t, p);
 }
 
 void ebpf_on_sideband(struct ebpf_targets *t, const struct sideband_record *r)
@@ -190,6 +225,7 @@ void ebpf_on_sideband(struct ebpf_targets *t, const struct sideband_record *r)
 	/* What happened before known_ns was seen in /proc. */
 	if (!p || r->time_ns < p->known_ns)
 		return;
+	ebpf_attend(t, p);
 	if (r->type == SIDEBAND_EXEC) {
 		process_unmap_all(p);
 		p->exec_pending = true;
@@ -208,33 +244,66 @@ void ebpf_on_sideband(struct ebpf_targets *t, const struct sideband_record *r)
 
 /* ---- the end of a round */
 
+/* Is it to be looked at in the next round, too? All others may wait for ALL_NS. */
+static bool needs_attention(const struct process *p, uint64_t now)
+{
+	return p->ended_ns || p->dirty || p->wants_reading || p->nr_covered || p->runtime.nr ||
+	       p->runtime.nr_past || ebpf_own(p)->nr_snapshots >= MAX_FIRST_SNAPSHOTS ||
+	       process_prune_is_due(p, now);
+}
+
+static void poll_process(struct ebpf_targets *t, struct process *p, uint64_t now, int *nr_looks)
+{
+	ebpf_allow_snapshots(&t->publisher, p, now);
+	if (p->wants_reading)
+		ebpf_reread(t, p);
+	if (p->nr_covered && !p->ended_ns)
+		process_check_covered(p);
+	if (*nr_looks < MAX_LOOKS && process_prune_is_due(p, now)) {
+		process_prune(p, now);
+		++*nr_looks;
+	}
+	runtime_unwind_look(t->files->runtime, p, now);
+	if (p->dirty && !p->exec_pending)
+		publish(t, p);
+}
+
 void ebpf_targets_poll(struct ebpf_targets *t)
 {
 	uint64_t now = monotonic_ns();
-	struct process *p, *next;
+	struct ebpf_process *own, *next;
 	int nr_looks = 0;
 
 	ebpf_files_poll(t->files, now);
 	ebpf_free_retired(&t->publisher, now);
-	HASH_ITER (hh, t->processes, p, next) {
+	if (now >= t->all_ns) {
+		for (struct process *p = t->processes; p; p = p->hh.next)
+			ebpf_attend(t, p);
+		t->all_ns = now + ALL_NS;
+	}
+	DL_FOREACH_SAFE(t->attended, own, next)
+	{
+		struct process *p = &own->process;
+
 		if (p->ended_ns && now > p->ended_ns + GRACE_NS) {
 			kernel_side_forget_process(t->kernel, p->pid);
 			remove_process(t, p);
 			continue;
 		}
-		ebpf_allow_snapshots(&t->publisher, p, now);
-		if (p->wants_reading)
-			ebpf_reread(t, p);
-		if (p->nr_covered && !p->ended_ns)
-			process_check_covered(p);
-		if (nr_looks < MAX_LOOKS && process_prune_is_due(p, now)) {
-			process_prune(p, now);
-			nr_looks++;
-		}
-		runtime_unwind_look(t->files->runtime, p, now);
-		if (p->dirty && !p->exec_pending)
-			publish(t, p);
+		poll_process(t, p, now, &nr_looks);
+		if (!needs_attention(p, now))
+			neglect(t, p);
 	}
 	/* After the tables are published: none of them names a file that no process maps. */
 	ebpf_files_release(t->files, t->processes, now);
+}
+
+void ebpf_order_tables(struct ebpf_targets *t)
+{
+	size_t left = STACK_TABLES_MAX;
+
+	for (struct process *p = t->processes; p && left; p = p->hh.next) {
+		left -= stack_tables_first(p, t->files->builder, left);
+		expected_code_note(t->files->runtime, p, monotonic_ns());
+	}
 }

@@ -12,6 +12,7 @@
 #include "sampler/ebpf/publish_mappings.h"
 
 struct ebpf_files;
+struct ebpf_process;
 struct ebpf_pythons;
 struct exec_event;
 struct exit_event;
@@ -25,6 +26,9 @@ struct ebpf_targets {
 	struct ebpf_pythons *pythons; /* NULL: Python frames are not wanted */
 	struct ebpf_publisher publisher;
 	struct process *processes; /* struct ebpf_process, by pid (uthash) */
+	/* Most of thousands of processes sleep: a poll looks at these, and seldom at all. */
+	struct ebpf_process *attended; /* utlist, in the order of arrival */
+	uint64_t all_ns;	       /* when all are looked at next */
 };
 
 /* All must outlive it; `pythons` may be NULL. */
@@ -41,6 +45,9 @@ int ebpf_process(struct ebpf_targets *t, pid_t pid, uint32_t exec_id, struct pro
 /* NULL where the process is not known. */
 struct process *ebpf_find_process(const struct ebpf_targets *t, pid_t pid);
 
+/* The next poll looks at the process: something about it has changed. */
+void ebpf_attend(struct ebpf_targets *t, struct process *p);
+
 void ebpf_on_fork(struct ebpf_targets *t, const struct fork_event *e);
 void ebpf_on_exec(struct ebpf_targets *t, const struct exec_event *e);
 void ebpf_on_exit(struct ebpf_targets *t, const struct exit_event *e);
@@ -52,5 +59,8 @@ void ebpf_reread(struct ebpf_targets *t, struct process *p);
  * After the events of a round: publishes what has changed, and removes processes that have ended.
  */
 void ebpf_targets_poll(struct ebpf_targets *t);
+
+/* Before sampling begins: has the unwind tables of what the processes run now built first. */
+void ebpf_order_tables(struct ebpf_targets *t);
 
 #endif

@@ -41,9 +41,11 @@ static void compare_process(struct ebpf_targets *t, struct process *p)
 	if (proc_status_read(p->pid, &status) == -ESRCH ||
 	    (status.ended && status.nr_threads <= 1)) {
 		p->ended_ns = monotonic_ns();
+		ebpf_attend(t, p);
 		return;
 	}
 	p->dirty = true;
+	ebpf_attend(t, p);
 	if (kernel_side_get_process(t->kernel, p->pid, &entry))
 		return;
 	/* The kernel side empties the entry at an exec. */

@@ -44,11 +44,9 @@
 #include "sampler/selection/targets.h"
 #include "sampler/walk/runtime_unwind.h"
 #include "sampler/walk/expected_code.h"
-#include "sampler/walk/stack_tables.h"
 #include "sampler/walk/table_builder.h"
 #include "sampler/waiting/syscalls_side.h"
 #include "sampler/waiting/waiting_side.h"
-#include "sampler/waiting/waiting_way.h"
 
 /* A record is visible to us at the latest this long after the time in it. */
 #define SETTLE_NS (1000ull * 1000)
@@ -128,17 +126,6 @@ static int add_started(void *context, pid_t pid)
 	return ebpf_process(&s->processes, pid, EXEC_ID_ANY, &p);
 }
 
-/* What the targets run now comes first. */
-static void order_tables(struct source *s)
-{
-	size_t left = STACK_TABLES_MAX;
-
-	for (struct process *p = s->processes.processes; p && left; p = p->hh.next) {
-		left -= stack_tables_first(p, s->files.builder, left);
-		expected_code_note(s->files.runtime, p, monotonic_ns());
-	}
-}
-
 /*
  * Forks of a process are seen from the moment it is added; its older children are read after that.
  */
@@ -162,7 +149,7 @@ static int add_targets(struct source *s, const struct source_config *config)
 	if (!err && s->members)
 		members_begin(s->members, add_started, s);
 	if (!err && !config->launched)
-		order_tables(s);
+		ebpf_order_tables(&s->processes);
 	return err;
 }
 
@@ -222,31 +209,6 @@ static int open_events(struct source *s, const char **ret_what)
 
 static void source_close(struct source *s);
 
-/* The programs that follow waits know targets by their numbers alone. */
-static enum source_fit source_fit(const struct source_config *config, char *why, size_t why_size)
-{
-	struct waiting_kernel kernel;
-
-	if (config->clock == CLOCK_CPU && !config->syscalls)
-		return SOURCE_FITS;
-	if (config->nr_cgroups || config->by_user) {
-		snprintf(why, why_size,
-			 config->clock == CLOCK_CPU
-				 ? "ebpf counts system calls of processes and of the whole system, "
-				   "not of cgroups or users"
-				 : "ebpf follows waits of processes and of the whole system, "
-				   "not of cgroups or users");
-		return SOURCE_CANNOT;
-	}
-	if (config->clock == CLOCK_CPU)
-		return SOURCE_FITS;
-	waiting_kernel_examine(&kernel);
-	if (kernel.way != WAITING_CANNOT)
-		return SOURCE_FITS;
-	snprintf(why, why_size, "ebpf cannot follow waits: %s", waiting_way_text(kernel.way));
-	return SOURCE_CANNOT;
-}
-
 static int source_open(const struct source_config *config, struct source **ret)
 {
 	struct source *s;
@@ -254,7 +216,7 @@ static int source_open(const struct source_config *config, struct source **ret)
 	char why[256];
 	int err;
 
-	if (source_fit(config, why, sizeof(why)) == SOURCE_CANNOT) {
+	if (ebpf_fit(config, why, sizeof(why)) == SOURCE_CANNOT) {
 		log_error(0, "%s: %s",
 			  config->clock == CLOCK_CPU ? "count system calls" : "sample waits", why);
 		return -ENOTSUP;
@@ -478,7 +440,7 @@ const struct source_ops source_ebpf = {
 	/* More memory for unwind rows takes BPF rights. */
 	.privileges = PRIVILEGES_TO_FOLLOW | PRIVILEGE(CAP_PERFMON) | PRIVILEGE(CAP_BPF),
 	.probe = ebpf_probe,
-	.fit = source_fit,
+	.fit = ebpf_fit,
 	.open = source_open,
 	.await_tables = source_await_tables,
 	.start = source_start,
