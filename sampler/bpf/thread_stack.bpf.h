@@ -23,6 +23,8 @@
 #include "sampler/bpf/task.h"
 #include "sampler/bpf/walker.bpf.h"
 
+#define EEXIST 17
+
 /*
  * The pc of the thread, also while it steps over a probe, ours or another tool's: the kernel runs
  * an instruction that it cannot emulate from a copy (in [uprobes]), where no function lies.
@@ -135,8 +137,9 @@ __noinline int enter_process(__u32 tgid)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct process_entry fresh = { .exec_id = (__u32)task->self_exec_id };
+	long err = bpf_map_update_elem(&processes, &tgid, &fresh, BPF_NOEXIST);
 
-	if (bpf_map_update_elem(&processes, &tgid, &fresh, BPF_NOEXIST)) {
+	if (err && err != -EEXIST) { /* which the recorder, or another CPU, has added meanwhile */
 		count(COUNTER_FORKS_DROPPED);
 		return 1;
 	}
