@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "core/base/alloc.h"
 #include "core/base/log.h"
@@ -56,9 +57,11 @@ void process_tree_fini(struct process_tree *t)
 
 /* ---- children */
 
+/* The recorder may be a child of what it records: it leaves itself out, and so its own children. */
 static void add_child(void *tree, pid_t pid)
 {
-	add_member(tree, pid);
+	if (pid != getpid())
+		add_member(tree, pid);
 }
 
 static bool is_known(const struct process_tree *t, pid_t pid)
@@ -77,7 +80,7 @@ static void add_by_parents(struct process_tree *t)
 
 	while ((pid = proc_next(processes)))
 		if (is_known(t, proc_life_parent(pid)))
-			add_member(t, pid);
+			add_child(t, pid);
 	proc_close(processes);
 }
 

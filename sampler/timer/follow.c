@@ -117,7 +117,7 @@ static void add_unsampled(void *context, pid_t pid)
 {
 	struct timer_follow *f = context;
 
-	if (!timer_is_sampled(f->processes, pid))
+	if (pid != getpid() && !timer_is_sampled(f->processes, pid)) /* a target may start us */
 		add_child(f, pid, 0, false);
 }
 

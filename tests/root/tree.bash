@@ -71,6 +71,16 @@ without_children() {
 	[ "$(samples_of shares)" = 0 ]
 }
 
+# A program that has itself recorded is the parent of its recorder, which leaves itself out, with its own children.
+started_by_target() {
+	local data=$BATS_TEST_TMPDIR/own.data log=$BATS_TEST_TMPDIR/own.log
+	bash -c '"$@" & while kill -0 $! 2>/dev/null; do for ((j = 0; j < 5000; j++)); do :; done; done' bash \
+		bash -c 'exec "$0" record -s "$1" -F 499 -d 2s -o "$2" -p $PPID 2>"$3"' "$SPROF" "$source" "$data" "$log"
+	cat "$log"
+	! grep -q 'warning\|has started' "$log"
+	[ "$("$SPROF" fold "$data" | sed 's/;.*//' | sort -u)" = bash ]
+}
+
 # -p NAME means every process of that name; one that no process has is an error that lists like ones.
 by_name() {
 	local name=namesake$$

@@ -36,3 +36,8 @@ load ../tree
 @test "timer: a backend of PostgreSQL is sampled with the server" {
 	of_postgres
 }
+
+# bats test_tags=full
+@test "timer: a recorder that its target has started leaves itself out" {
+	started_by_target
+}
