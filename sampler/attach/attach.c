@@ -125,8 +125,10 @@ static int bring(struct inject *i, struct attach *a)
 		attach_detach(i, &a->layout, NULL, &(struct inject_reason){ "", "" });
 		return err;
 	}
+	/* What the process has mapped behind the stub since its maps were read is its own. */
 	if (err)
-		inject_unmap(i, a->layout.stub, a->layout.end - a->layout.stub);
+		inject_unmap(i, a->layout.stub,
+			     err == -EEXIST ? INJECT_STUB_SIZE : a->layout.end - a->layout.stub);
 	return err;
 }
 
