@@ -10,6 +10,10 @@
 #include <stdint.h>
 #include <string.h>
 
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
 /* The 8 bytes at s, the first one lowest. */
 static inline uint64_t text_scan_word(const char *s)
 {
@@ -38,6 +42,17 @@ static inline size_t text_scan_common(const char *a, const char *b, size_t n)
 /* Bit i tells whether byte i of 64 bytes is c. */
 static inline uint64_t text_scan_find(const char *s, char c)
 {
+#ifdef __SSE2__
+	const __m128i wanted = _mm_set1_epi8(c);
+	uint64_t bits = 0;
+
+	for (unsigned i = 0; i < 64; i += 16) {
+		__m128i bytes = _mm_loadu_si128((const __m128i *)(s + i));
+
+		bits |= (uint64_t)(unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(bytes, wanted)) << i;
+	}
+	return bits;
+#else
 	const uint64_t ones = UINT64_C(0x0101010101010101), low = 0x7f * ones;
 	uint64_t bits = 0;
 
@@ -50,6 +65,7 @@ static inline uint64_t text_scan_find(const char *s, char c)
 		bits |= (found * UINT64_C(0x0102040810204080)) >> 56 << i;
 	}
 	return bits;
+#endif
 }
 
 #endif
