@@ -189,7 +189,7 @@ int view_build(struct view *v, const char *path, const struct tree_opts *wanted)
 		return err;
 	}
 	summary_init(&v->summary, v->profile, v->tree, v->note ? v->note : "");
-	if (!v->summary.samples && !v->tree->nodes->total)
+	if (!v->summary.samples && !tree_total(v->tree, v->tree->nodes))
 		warn_of_emptiness(v, name);
 	return 0;
 }

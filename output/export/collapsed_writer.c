@@ -53,7 +53,7 @@ void collapsed_write(struct buffer *b, const struct tree *tree, bool weights)
 
 	for (uint32_t i = 0; i < tree->nr_nodes; i++) {
 		const struct tree_node *n = &tree->nodes[i];
-		uint64_t count = weights ? n->self : tree_events_of(tree, n).self;
+		uint64_t count = weights ? tree_self(tree, n) : tree_events_of(tree, n).self;
 
 		/* Paths leave the root out, unless it is all there is. */
 		ends = xgrow(ends, &capacity, (size_t)n->depth + 1, sizeof(*ends));

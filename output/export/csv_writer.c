@@ -42,8 +42,8 @@ static void add_tree(struct buffer *b, char separator, const struct tree *tree)
 		cells_add_text(b, separator, f->file);
 		cells_add_number(b, separator, f->line);
 		cells_add_text(b, separator, ranking_kind_name(f->kind));
-		cells_add_number(b, separator, n->self);
-		cells_add_number(b, separator, n->total);
+		cells_add_number(b, separator, tree_self(tree, n));
+		cells_add_number(b, separator, tree_total(tree, n));
 		cells_add_number(b, separator, tree_events_of(tree, n).self);
 		cells_add_number(b, separator, tree_events_of(tree, n).total);
 		cells_end(b);

@@ -58,7 +58,7 @@ static uint64_t total_of(const struct walk *w, uint32_t node)
 
 	if (w->removed)
 		return d->removed_total[node];
-	return w->tree->nodes[node].total << (d ? d->width_shift : 0);
+	return tree_total(w->tree, &w->tree->nodes[node]) << (d ? d->width_shift : 0);
 }
 
 static uint64_t self_of(const struct walk *w, uint32_t node)
@@ -67,7 +67,7 @@ static uint64_t self_of(const struct walk *w, uint32_t node)
 
 	if (w->removed)
 		return d->removed_self[node];
-	return w->tree->nodes[node].self << (d ? d->width_shift : 0);
+	return tree_self(w->tree, &w->tree->nodes[node]) << (d ? d->width_shift : 0);
 }
 
 /* Frames of this row that are narrower go into runs. */
@@ -116,7 +116,7 @@ static bool same_change(const struct walk *w, uint32_t a, uint32_t b)
 	y = diff_total_of(d, b);
 	return !diff_level(&self) && diff_level(&x) == diff_level(&y) &&
 	       !d->before[a].total.samples == !d->before[b].total.samples &&
-	       !w->tree->nodes[a].total == !w->tree->nodes[b].total;
+	       !tree_total(w->tree, &w->tree->nodes[a]) == !tree_total(w->tree, &w->tree->nodes[b]);
 }
 
 /* The child whose total is at least that, or 0. */
@@ -297,11 +297,11 @@ static void walk_within(struct walk *w)
 
 static uint64_t whole_width(const struct tree *tree, const struct diff *d)
 {
-	uint64_t width = tree->nodes[0].total;
+	uint64_t whole = tree_total(tree, tree->nodes), width = whole;
 
 	if (d)
 		width = (width << d->width_shift) + d->removed_total[0];
-	if (d && tree->nodes[0].total && d->removed_total[0])
+	if (d && whole && d->removed_total[0])
 		width += width / GAP_PARTS;
 	return width ? width : 1;
 }

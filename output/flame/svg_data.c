@@ -231,7 +231,7 @@ static void add_nodes(struct buffer *parts, const struct tree *tree)
 		if (i)
 			add_step(&w, parts, n, nodes[i - 1].depth + 1);
 		w.last[n->depth] = n->function;
-		add_number(&parts[SELF], n->self);
+		add_number(&parts[SELF], tree_self(tree, n));
 	}
 	buffer_add_varint(&parts[HEAD], nr);
 	buffer_add_varint(&parts[HEAD], parts[STEPS].size);
@@ -349,7 +349,8 @@ static bool samples_differ(const struct tree *tree, const struct diff *diff)
 	if (!diff && tree->info->counted_by == tree->column)
 		return false;
 	for (uint32_t i = 0; i < tree->nr_nodes; i++)
-		if (tree->nodes[i].self != tree_events_of(tree, &tree->nodes[i]).self ||
+		if (tree_self(tree, &tree->nodes[i]) !=
+			    tree_events_of(tree, &tree->nodes[i]).self ||
 		    (diff && diff->before[i].self.value != diff->before[i].self.samples))
 			return true;
 	return false;

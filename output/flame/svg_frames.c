@@ -80,7 +80,8 @@ static void add_changes(struct svg_picture *w, uint32_t node)
 	const struct tree_events events = tree_events_of(w->tree, n);
 	const struct diff_row *row = &w->diff_sums[n->function];
 	struct diff_change total = diff_total_of(d, node), self = diff_self_of(d, node);
-	struct diff_side is = { { n->self, events.self }, { n->total, events.total } };
+	struct diff_side is = { { tree_self(w->tree, n), events.self },
+				{ tree_total(w->tree, n), events.total } };
 	const char *what = !events.total		    ? "removed: "
 			   : !d->before[node].total.samples ? "new: "
 							    : "";
@@ -101,8 +102,8 @@ static void add_numbers(struct svg_picture *w, const struct tree_node *n)
 
 	if (w->half)
 		buffer_printf(&line, "%s: ", w->summary->info->title);
-	add_share(&line, w, "total", n->total);
-	add_share(&line, w, " \xc2\xb7 self", n->self);
+	add_share(&line, w, "total", tree_total(w->tree, n));
+	add_share(&line, w, " \xc2\xb7 self", tree_self(w->tree, n));
 	buffer_add_string(&line, " \xc2\xb7 ");
 	summary_add_events(&line, w->summary, tree_events_of(w->tree, n).total, true);
 	add_line(w, &line);
@@ -230,7 +231,7 @@ static const char *diff_class(const struct svg_picture *w, const struct layout_b
 	if (!w->diff)
 		return "";
 	if (box->removed)
-		return n->total ? " way" : "";
+		return tree_total(w->tree, n) ? " way" : "";
 	change = diff_total_of(w->diff->diff, box->node);
 	return change.significant && !w->diff->diff->before[box->node].total.samples ? " new" : "";
 }
@@ -238,7 +239,7 @@ static const char *diff_class(const struct svg_picture *w, const struct layout_b
 static bool is_hatched(const struct svg_picture *w, const struct layout_box *box)
 {
 	if (w->diff)
-		return box->removed && !w->tree->nodes[box->node].total;
+		return box->removed && !tree_total(w->tree, &w->tree->nodes[box->node]);
 	return tree_function_of(w->tree, box->node)->kind == FUNCTION_MARKER;
 }
 
@@ -259,7 +260,7 @@ static void add_fold_sums(struct svg_picture *w, const struct layout_box *box, s
 {
 	const struct tree_node *n = &w->tree->nodes[box->node];
 	const struct tree_events events = tree_events_of(w->tree, n);
-	const struct diff_amount is = { n->total, events.total };
+	const struct diff_amount is = { tree_total(w->tree, n), events.total };
 	const struct diff_side *was;
 	struct diff_change total;
 

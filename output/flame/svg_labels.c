@@ -67,12 +67,13 @@ static void add_total_text(struct svg_picture *w, struct buffer *text, const str
 	const struct tree_node *n = &w->tree->nodes[box->node];
 	const struct tree_events events = tree_events_of(w->tree, n);
 	const struct diff_change total = diff_total_of(w->diff->diff, box->node);
-	bool removed = box->removed && !n->total;
+	bool removed = box->removed && !tree_total(w->tree, n);
 
 	if (box->removed && !removed)
 		return;
 	buffer_add_char(text, ' ');
-	add_change_text(w, text, removed, &(struct diff_amount){ n->total, events.total }, &total);
+	add_change_text(w, text, removed,
+			&(struct diff_amount){ tree_total(w->tree, n), events.total }, &total);
 }
 
 /* Writes the first of these into a fold that fits: "+17 frames, _start … run_mod 39%", "+17". */
@@ -121,13 +122,14 @@ static void add_diff_label(struct svg_picture *w, struct buffer *label,
 	const struct diff_change self = diff_self_of(w->diff->diff, box->node);
 	const struct label_name name = label_name_of(tree_function_of(w->tree, box->node));
 	struct buffer total_text = { 0 }, self_text = { 0 };
-	bool removed = box->removed && !n->total;
+	bool removed = box->removed && !tree_total(w->tree, n);
 
 	add_total_text(w, &total_text, box);
-	if (removed ? self.before > 0 : n->self && !box->removed) {
+	if (removed ? self.before > 0 : tree_self(w->tree, n) && !box->removed) {
 		buffer_add_string(&self_text, " \xc2\xb7 self ");
 		add_change_text(w, &self_text, removed,
-				&(struct diff_amount){ n->self, events.self }, &self);
+				&(struct diff_amount){ tree_self(w->tree, n), events.self },
+				&self);
 	}
 	label_add_texts(label, &name, &total_text, &self_text, columns);
 	buffer_fini(&total_text);
@@ -153,7 +155,7 @@ static void add_scale_label(const struct svg_picture *w, struct buffer *label, s
 	size_t fits;
 
 	buffer_printf(label, "%s ", w->summary->info->title);
-	summary_add_value(label, w->summary, w->tree->nodes[0].total);
+	summary_add_value(label, w->summary, tree_total(w->tree, w->tree->nodes));
 	fits = text_head(label->data, label->size, columns);
 	label->size = fits;
 }
@@ -176,7 +178,8 @@ void svg_add_frame_label(struct svg_picture *w, const struct layout_box *box, un
 		else if (w->diff)
 			add_diff_label(w, &label, box, columns);
 		else
-			label_add(&label, &name, n->total, n->self, w->total, columns);
+			label_add(&label, &name, tree_total(w->tree, n), tree_self(w->tree, n),
+				  w->total, columns);
 	}
 	if (label.size)
 		add_text(w, left, y, &label);

@@ -21,12 +21,12 @@ struct group_sum *groups_add_up(const struct tree *tree, const uint32_t *group_o
 
 		of[i] = own && !(outer & GROUP_KEEPS) ? own : outer;
 		at = of[i] & ~GROUP_KEEPS;
-		sums[at].self += n->self;
+		sums[at].self += tree_self(tree, n);
 		sums[at].self_samples += tree_events_of(tree, n).self;
 		if (i < active_end[at] || (at == GROUP_NONE && i))
 			continue;
 		active_end[at] = n->end;
-		sums[at].total += n->total;
+		sums[at].total += tree_total(tree, n);
 		sums[at].total_samples += tree_events_of(tree, n).total;
 	}
 	free(of);

@@ -33,7 +33,8 @@ uint64_t (*split_ends(const struct tree *tree))[NR_SPLIT_ENDS]
 
 	for (uint32_t i = 0; i < tree->nr_nodes; i++) {
 		memcpy(before[i + 1], before[i], sizeof(before[i]));
-		before[i + 1][end_of(tree_function_of(tree, i))] += tree->nodes[i].self;
+		before[i + 1][end_of(tree_function_of(tree, i))] +=
+			tree_self(tree, &tree->nodes[i]);
 	}
 	for (uint32_t i = 0; i < tree->nr_nodes; i++) {
 		const struct tree_node *n = &tree->nodes[i];

@@ -63,7 +63,7 @@ void split_write(struct buffer *b, const struct tree *tree, const struct summary
 	const struct tree_node *root = &tree->nodes[0];
 	const struct ranking_row whole = {
 		.function = &tree->functions.list[0],
-		.sum = { .self = root->self, .total = root->total },
+		.sum = { .self = tree_self(tree, root), .total = tree_total(tree, root) },
 	};
 	struct ranking ranking;
 	struct grid g;

@@ -132,15 +132,15 @@ static void add_node(struct gatherer *g, uint32_t node)
 	edge = edge_of(g, function, g->first[g->tree->nodes[n->parent].function]);
 	e = &g->stats->edges[edge];
 	f->is_used = true;
-	f->self += n->self;
-	e->self += n->self;
+	f->self += tree_self(g->tree, n);
+	e->self += tree_self(g->tree, n);
 	if (node >= g->function_ends[function]) {
-		f->total += n->total;
+		f->total += tree_total(g->tree, n);
 		f->events += tree_events_of(g->tree, n).total;
 		g->function_ends[function] = n->end;
 	}
 	if (node >= g->edge_ends[edge]) {
-		e->total += n->total;
+		e->total += tree_total(g->tree, n);
 		g->edge_ends[edge] = n->end;
 	}
 }

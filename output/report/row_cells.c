@@ -133,9 +133,9 @@ void report_cells_write_tree(struct buffer *b, char separator, const struct tree
 		cells_add_number(b, separator, n->depth);
 		add_names(b, separator, tree_function_of(tree, i));
 		add_sums(b, separator, summary,
-			 (struct sums){ n->self, tree_events_of(tree, n).self });
+			 (struct sums){ tree_self(tree, n), tree_events_of(tree, n).self });
 		add_sums(b, separator, summary,
-			 (struct sums){ n->total, tree_events_of(tree, n).total });
+			 (struct sums){ tree_total(tree, n), tree_events_of(tree, n).total });
 		cells_end(b);
 	}
 }

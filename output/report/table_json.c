@@ -205,8 +205,8 @@ void report_json_write_tree(struct buffer *b, const struct tree *tree,
 		const struct tree_node *n = &tree->nodes[i];
 		const struct ranking_row row = {
 			.function = tree_function_of(tree, i),
-			.sum = { .self = n->self,
-				 .total = n->total,
+			.sum = { .self = tree_self(tree, n),
+				 .total = tree_total(tree, n),
 				 .self_samples = tree_events_of(tree, n).self,
 				 .total_samples = tree_events_of(tree, n).total },
 		};

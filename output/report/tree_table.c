@@ -37,13 +37,15 @@ struct writer {
 	uint64_t small; /* self of the nodes that are not shown */
 };
 
-static int compare_totals(const void *a, const void *b, void *nodes)
+static int compare_totals(const void *a, const void *b, void *of)
 {
-	const struct tree_node *x = (struct tree_node *)nodes + *(const uint32_t *)a;
-	const struct tree_node *y = (struct tree_node *)nodes + *(const uint32_t *)b;
+	const struct tree *tree = of;
+	const struct tree_node *x = &tree->nodes[*(const uint32_t *)a];
+	const struct tree_node *y = &tree->nodes[*(const uint32_t *)b];
+	uint64_t m = tree_total(tree, x), n = tree_total(tree, y);
 
-	if (x->total != y->total)
-		return x->total > y->total ? -1 : 1;
+	if (m != n)
+		return m > n ? -1 : 1;
 	return x < y ? -1 : x > y;
 }
 
@@ -52,13 +54,13 @@ static void add_line(struct writer *w, const struct line *line)
 	const struct tree_node *n = &w->tree->nodes[line->node];
 	const struct tree_function *f = tree_function_of(w->tree, line->node);
 
-	number_add_percent(grid_cell(&w->g), n->total, w->summary->total);
-	number_add_percent(grid_cell(&w->g), n->self, w->summary->total);
-	summary_add_value(grid_cell(&w->g), w->summary, n->total);
+	number_add_percent(grid_cell(&w->g), tree_total(w->tree, n), w->summary->total);
+	number_add_percent(grid_cell(&w->g), tree_self(w->tree, n), w->summary->total);
+	summary_add_value(grid_cell(&w->g), w->summary, tree_total(w->tree, n));
 	summary_add_count(grid_cell(&w->g), w->summary, tree_events_of(w->tree, n).total,
 			  w->opts->unicode);
 	grid_name(&w->g, f->name, f->kind, line->indent + 2, line->branch ? "+ " : "  ");
-	grid_style(&w->g, n->self ? "\033[1m" : "");
+	grid_style(&w->g, tree_self(w->tree, n) ? "\033[1m" : "");
 	w->nr_lines++;
 }
 
@@ -70,9 +72,11 @@ static void push_children(struct writer *w, const struct line *parent)
 	size_t nr = 0;
 
 	for (uint32_t i = parent->node + 1; i < end; i = nodes[i].end) {
-		if (nodes[i].total < w->min || !nodes[i].total) {
+		uint64_t total = tree_total(w->tree, &nodes[i]);
+
+		if (total < w->min || !total) {
 			w->nr_small += nodes[i].end - i;
-			w->small += nodes[i].total;
+			w->small += total;
 			continue;
 		}
 		w->children =
@@ -80,8 +84,7 @@ static void push_children(struct writer *w, const struct line *parent)
 		w->children[nr++] = i;
 	}
 	if (nr)
-		qsort_r(w->children, nr, sizeof(*w->children), compare_totals,
-			(void *)w->tree->nodes);
+		qsort_r(w->children, nr, sizeof(*w->children), compare_totals, (void *)w->tree);
 	w->stack = xgrow(w->stack, &w->capacity, w->nr_stack + nr + 1, sizeof(*w->stack));
 	for (size_t i = nr; i--;)
 		w->stack[w->nr_stack++] = (struct line){

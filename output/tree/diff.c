@@ -28,7 +28,8 @@ struct merger {
 	uint32_t *codes;
 	size_t first_after; /* offset in codes of the first line of after */
 	uint32_t *path;	    /* by depth: node of the current line */
-	size_t nodes_capacity, events_capacity, before_capacity, path_capacity;
+	uint32_t nr_merged; /* of the lines, in order */
+	size_t nodes_capacity, before_capacity, path_capacity;
 };
 
 /* A function of either side, to be sorted. */
@@ -101,7 +102,7 @@ static void merge_functions(struct merger *m)
 
 static bool has_self(const struct tree *tree, const struct tree_node *n)
 {
-	return n->self || tree_events_of(tree, n).self;
+	return tree_self(tree, n) || tree_events_of(tree, n).self;
 }
 
 static struct stack_words words_of(const struct merger *m)
@@ -157,18 +158,16 @@ static void open_node(struct merger *m, uint32_t depth, uint32_t code)
 
 	d->tree->nodes = xgrow(d->tree->nodes, &m->nodes_capacity, (size_t)node + 1,
 			       sizeof(*d->tree->nodes));
-	d->tree->events = xgrow(d->tree->events, &m->events_capacity, (size_t)node + 1,
-				sizeof(*d->tree->events));
 	d->before = xgrow(d->before, &m->before_capacity, (size_t)node + 1, sizeof(*d->before));
 	m->path = xgrow(m->path, &m->path_capacity, (size_t)depth + 1, sizeof(*m->path));
 	m->path[depth] = node;
 	d->before[node] = (struct diff_side){ 0 };
-	d->tree->events[node] = (struct tree_events){ 0 };
 	d->tree->nodes[node] = (struct tree_node){
 		.function = FRAME_FUNCTION(code),
 		.parent = depth ? m->path[depth - 1] : 0,
 		.depth = depth,
 		.inlined = (code & CODE_INLINED) != 0,
+		.line = m->nr_merged,
 	};
 }
 
@@ -185,20 +184,25 @@ static uint32_t shared_frames(struct merger *m, const uint32_t *a, const uint32_
 	return i;
 }
 
+static void add_amount(struct diff_amount *to, const struct diff_amount *from)
+{
+	to->value += from->value;
+	to->samples += from->samples;
+}
+
 static void add_line(struct merger *m, const struct stack_item *line, uint32_t node)
 {
 	bool after = line->line >= m->first_after;
 	const struct tree_node *from = &m->sides[after]->nodes[line->number];
-	uint64_t events = tree_events_of(m->sides[after], from).self;
-	struct diff_amount *self = &m->diff->before[node].self;
+	struct diff_amount here = { tree_self(m->sides[after], from),
+				    tree_events_of(m->sides[after], from).self };
+	struct tree *tree = m->diff->tree;
+	uint32_t line_nr = m->nr_merged++;
 
-	if (after) {
-		m->diff->tree->nodes[node].self += from->self;
-		m->diff->tree->events[node].self += events;
-	} else {
-		self->value += from->self;
-		self->samples += events;
-	}
+	if (!after)
+		add_amount(&m->diff->before[node].self, &here);
+	tree->sums[line_nr + 1] = tree->sums[line_nr] + (after ? here.value : 0);
+	tree->event_sums[line_nr + 1] = tree->event_sums[line_nr] + (after ? here.samples : 0);
 }
 
 static void merge_nodes(struct merger *m)
@@ -207,6 +211,8 @@ static void merge_nodes(struct merger *m)
 	const uint32_t *last = NULL;
 
 	stack_sort(m->lines, m->nr_lines, &words, NULL);
+	m->diff->tree->sums = xcalloc(m->nr_lines + 1, sizeof(uint64_t));
+	m->diff->tree->event_sums = xcalloc(m->nr_lines + 1, sizeof(uint64_t));
 	open_node(m, 0, 0);
 	for (size_t i = 0; i < m->nr_lines; i++) {
 		const uint32_t *codes = m->codes + m->lines[i].line;
@@ -217,37 +223,30 @@ static void merge_nodes(struct merger *m)
 		add_line(m, &m->lines[i], m->path[depth]);
 		last = codes;
 	}
-}
-
-static void add_amount(struct diff_amount *to, const struct diff_amount *from)
-{
-	to->value += from->value;
-	to->samples += from->samples;
+	open_node(m, 0, 0); /* what comes behind the last node */
+	m->diff->tree->nr_nodes--;
 }
 
 static void add_up(struct diff *d)
 {
 	struct tree_node *nodes = d->tree->nodes;
-	struct tree_events *events = d->tree->events;
 
 	for (uint32_t i = d->tree->nr_nodes; i--;) {
 		struct tree_node *n = &nodes[i], *parent = &nodes[n->parent];
 
-		n->total += n->self;
-		events[i].total += events[i].self;
 		add_amount(&d->before[i].total, &d->before[i].self);
 		if (!n->end)
 			n->end = i + 1;
 		if (!i)
 			break;
-		parent->total += n->total;
-		events[n->parent].total += events[i].total;
 		add_amount(&d->before[n->parent].total, &d->before[i].total);
 		if (parent->end < n->end)
 			parent->end = n->end;
 	}
 	d->whole_before = d->before[0].total;
-	d->whole_after = (struct diff_amount){ nodes[0].total, events[0].total };
+	d->whole_after =
+		(struct diff_amount){ tree_total(d->tree, nodes),
+				      tree_events_of(d->tree, nodes).total };
 }
 
 /*
@@ -260,9 +259,9 @@ static bool *find_removed(const struct diff *d)
 	bool *removed = xcalloc(d->tree->nr_nodes, sizeof(*removed));
 
 	for (uint32_t i = 0; i < d->tree->nr_nodes; i++) {
-		if (nodes[i].total)
+		if (tree_total(d->tree, &nodes[i]))
 			continue;
-		if (i && !nodes[nodes[i].parent].total)
+		if (i && !tree_total(d->tree, &nodes[nodes[i].parent]))
 			removed[i] = removed[nodes[i].parent];
 		else
 			removed[i] = diff_total_of(d, i).significant;
@@ -312,7 +311,7 @@ int diff_new(const struct tree *before, const struct tree *after, bool absolute,
 
 	if (absolute && !count_the_same(before, after) && nr_before && nr_after)
 		return -EINVAL;
-	if (before->nodes[0].total + after->nodes[0].total >= TREE_MAX_TOTAL)
+	if (tree_total(before, before->nodes) + tree_total(after, after->nodes) >= TREE_MAX_TOTAL)
 		return -ERANGE;
 	d = m.diff = xcalloc(1, sizeof(*d));
 	d->absolute = absolute;

@@ -68,7 +68,8 @@ struct diff_change diff_total_of(const struct diff *d, uint32_t node)
 	const struct tree_node *n = &d->tree->nodes[node];
 
 	return diff_compare(d, d->before[node].total,
-			    (struct diff_amount){ n->total, tree_events_of(d->tree, n).total });
+			    (struct diff_amount){ tree_total(d->tree, n),
+						  tree_events_of(d->tree, n).total });
 }
 
 struct diff_change diff_self_of(const struct diff *d, uint32_t node)
@@ -76,7 +77,8 @@ struct diff_change diff_self_of(const struct diff *d, uint32_t node)
 	const struct tree_node *n = &d->tree->nodes[node];
 
 	return diff_compare(d, d->before[node].self,
-			    (struct diff_amount){ n->self, tree_events_of(d->tree, n).self });
+			    (struct diff_amount){ tree_self(d->tree, n),
+						  tree_events_of(d->tree, n).self });
 }
 
 struct diff_change diff_removed(const struct diff *d)

@@ -75,7 +75,7 @@ void summary_init(struct summary *s, const struct profile *p, const struct tree 
 	bool counted = false;
 
 	*s = (struct summary){
-		.total = tree->nodes[0].total,
+		.total = tree_total(tree, tree->nodes),
 		.samples = tree_events_of(tree, tree->nodes).total,
 		.limits = p->stats.nr_limits,
 		.duration_ns = m->end_ns > m->start_ns ? m->end_ns - m->start_ns : 0,

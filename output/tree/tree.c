@@ -29,7 +29,8 @@ struct builder {
 	bool with_inlined;  /* some function is inlined somewhere */
 	uint32_t *nodes_of; /* by number of a line: its last node; NULL: not needed */
 	struct step *path;
-	size_t nodes_capacity, events_capacity, path_capacity;
+	uint32_t nr_lines; /* that have been walked */
+	size_t nodes_capacity, path_capacity;
 };
 
 static void open_node(struct builder *b, uint32_t depth, uint32_t code)
@@ -40,11 +41,6 @@ static void open_node(struct builder *b, uint32_t depth, uint32_t code)
 	if (node == b->nodes_capacity)
 		tree->nodes = xgrow(tree->nodes, &b->nodes_capacity, (size_t)node + 1,
 				    sizeof(*tree->nodes));
-	if (b->with_events && node == b->events_capacity)
-		tree->events = xgrow(tree->events, &b->events_capacity, (size_t)node + 1,
-				     sizeof(*tree->events));
-	if (b->with_events)
-		tree->events[node] = (struct tree_events){ 0 };
 	if (depth == b->path_capacity)
 		b->path = xgrow(b->path, &b->path_capacity, (size_t)depth + 1, sizeof(*b->path));
 	b->path[depth] = (struct step){ node, code };
@@ -53,39 +49,25 @@ static void open_node(struct builder *b, uint32_t depth, uint32_t code)
 		.parent = depth ? b->path[depth - 1].node : 0,
 		.depth = depth,
 		.inlined = (code & CODE_INLINED) != 0,
+		.line = b->nr_lines,
 	};
 }
 
-/* All nodes below are closed, so the total is final; adds it to the parent's. */
-static void close_node(struct tree *tree, uint32_t node)
-{
-	struct tree_node *n = &tree->nodes[node], *parent = &tree->nodes[n->parent];
-
-	n->total += n->self;
-	n->end = tree->nr_nodes;
-	if (tree->events)
-		tree->events[node].total += tree->events[node].self;
-	if (!node)
-		return;
-	parent->total += n->total;
-	if (tree->events)
-		tree->events[n->parent].total += tree->events[node].total;
-}
-
-/* Adds a line's weight and events to its last node. */
+/* Adds a line's weight and events to the sums. `node` is its last node, unless in an outline. */
 static void add_share(struct builder *b, uint32_t number, uint32_t node)
 {
 	struct tree *tree = b->tree;
 	struct tree_share share;
+	uint32_t line = b->nr_lines++;
 
 	if (b->lines.numbers_are_weights) {
-		tree->nodes[node].self += number;
+		tree->sums[line + 1] = tree->sums[line] + number;
 		return;
 	}
 	share = tree_lines_share(&b->lines, number);
-	tree->nodes[node].self += share.weight;
-	if (b->with_events)
-		tree->events[node].self += share.events;
+	tree->sums[line + 1] = tree->sums[line] + share.weight;
+	if (tree->event_sums)
+		tree->event_sums[line + 1] = tree->event_sums[line] + share.events;
 	if (b->nodes_of)
 		b->nodes_of[number] = node;
 }
@@ -110,10 +92,22 @@ static uint32_t walk_line(struct builder *b, uint32_t line, uint32_t depth, uint
 			tree->nodes[step->node].inlined = 0;
 	}
 	for (; depth > shared; depth--)
-		close_node(tree, b->path[depth].node);
+		tree->nodes[b->path[depth].node].end = tree->nr_nodes;
 	for (; (code = stack_code(&b->lines.words, (size_t)line + depth)); depth++)
 		open_node(b, depth + 1, code);
 	return depth;
+}
+
+/* Ends the last line, and adds what comes behind the last node. */
+static void end_nodes(struct builder *b, uint32_t depth)
+{
+	struct tree *tree = b->tree;
+
+	tree->nodes = xgrow(tree->nodes, &b->nodes_capacity, (size_t)tree->nr_nodes + 1,
+			    sizeof(*tree->nodes));
+	tree->nodes[tree->nr_nodes] = (struct tree_node){ .line = b->nr_lines };
+	for (uint32_t i = 0; i <= depth; i++)
+		tree->nodes[b->path[i].node].end = tree->nr_nodes;
 }
 
 static void build_nodes(struct builder *b)
@@ -123,9 +117,12 @@ static void build_nodes(struct builder *b)
 	uint32_t depth = 0;
 
 	/* The memory of the nodes serves the sorter as scratch space first. */
-	_Static_assert(sizeof(*tree->nodes) == 2 * sizeof(*l->list), "half as many hold them");
-	tree->nodes = xgrow(NULL, &b->nodes_capacity, l->nr / 2 + 1, sizeof(*tree->nodes));
+	_Static_assert(sizeof(*tree->nodes) >= sizeof(*l->list), "as many hold them");
+	tree->nodes = xgrow(NULL, &b->nodes_capacity, l->nr + 1, sizeof(*tree->nodes));
 	stack_sort(l->list, l->nr, &l->words, (struct stack_item *)tree->nodes);
+	tree->sums = xcalloc(l->nr + 1, sizeof(*tree->sums));
+	if (b->with_events)
+		tree->event_sums = xcalloc(l->nr + 1, sizeof(*tree->event_sums));
 	open_node(b, 0, 0);
 	for (size_t i = 0; i < l->nr; i++) {
 		/*
@@ -142,9 +139,7 @@ static void build_nodes(struct builder *b)
 		depth = walk_line(b, l->list[i].line, depth, (uint32_t)l->list[i].key);
 		add_share(b, l->list[i].number, b->path[depth].node);
 	}
-	for (; depth; depth--)
-		close_node(tree, b->path[depth].node);
-	close_node(tree, 0);
+	end_nodes(b, depth);
 }
 
 /* sample_nodes holds numbers of lines so far: replaces them by nodes. */
@@ -225,7 +220,8 @@ void tree_free(struct tree *tree)
 		return;
 	tree_functions_fini(&tree->functions);
 	free(tree->nodes);
-	free(tree->events);
+	free(tree->sums);
+	free(tree->event_sums);
 	free(tree->sample_nodes);
 	free(tree->gil);
 	if (tree->ratio) {
@@ -247,16 +243,16 @@ struct tree_sum *tree_sums(const struct tree *tree)
 		bool recursive = i < end[n->function];
 
 		sum->nr_nodes++;
-		sum->self += n->self;
-		sum->total += recursive ? 0 : n->total;
+		sum->self += tree_self(tree, n);
+		sum->total += recursive ? 0 : tree_total(tree, n);
 		if (!recursive)
 			end[n->function] = n->end;
-		if (!tree->events)
+		if (!tree->event_sums)
 			continue;
-		sum->self_samples += tree->events[i].self;
-		sum->total_samples += recursive ? 0 : tree->events[i].total;
+		sum->self_samples += tree_events_of(tree, n).self;
+		sum->total_samples += recursive ? 0 : tree_events_of(tree, n).total;
 	}
-	for (size_t i = 0; i < tree->functions.nr && !tree->events; i++) {
+	for (size_t i = 0; i < tree->functions.nr && !tree->event_sums; i++) {
 		sums[i].self_samples = sums[i].self;
 		sums[i].total_samples = sums[i].total;
 	}

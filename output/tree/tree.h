@@ -26,7 +26,7 @@ struct tree_node {
 	uint32_t end;	   /* nodes [i, end) are node i and all below it */
 	uint32_t depth : 31;
 	uint32_t inlined : 1; /* in every sample of this node */
-	uint64_t self, total; /* in the unit of the column */
+	uint32_t line;	      /* index in the sums: see tree_self() */
 };
 
 /* The number of events at a node (samples, launches, ...), see column_info. */
@@ -48,9 +48,14 @@ struct tree_ratio {
 
 struct tree {
 	struct tree_functions functions;
-	struct tree_node *nodes;    /* [0] is the root; there is always one */
-	struct tree_events *events; /* by node; NULL: self and total are the counts */
+	struct tree_node *nodes; /* [0] is the root; there is always one; [nr_nodes] is no node */
 	uint32_t nr_nodes;
+	/*
+	 * Sums over the stacks in order, the first one 0. A million stacks can have 15 million
+	 * nodes: those are kept small.
+	 */
+	uint64_t *sums;	      /* in the unit of the column */
+	uint64_t *event_sums; /* of events; NULL: self and total are the counts */
 	enum profile_column column;
 	const struct column_info *info; /* of that column, in this profile */
 	/* If requested: by sample its leaf node, PROFILE_NONE = in another column. */
@@ -87,10 +92,27 @@ void tree_free(struct tree *tree);
 /* The sums by function; the caller frees the array. */
 struct tree_sum *tree_sums(const struct tree *tree);
 
+/*
+ * In the order of stacks those that end at a node come first, and then those that end below it. So
+ * a node and what follows it, each knowing how many stacks are before it, tell what ends there.
+ */
+static inline uint64_t tree_self(const struct tree *tree, const struct tree_node *n)
+{
+	return tree->sums[n[1].line] - tree->sums[n->line];
+}
+
+static inline uint64_t tree_total(const struct tree *tree, const struct tree_node *n)
+{
+	return tree->sums[tree->nodes[n->end].line] - tree->sums[n->line];
+}
+
 static inline struct tree_events tree_events_of(const struct tree *tree, const struct tree_node *n)
 {
-	return tree->events ? tree->events[n - tree->nodes]
-			    : (struct tree_events){ n->self, n->total };
+	const uint64_t *sums = tree->event_sums ? tree->event_sums : tree->sums;
+	uint64_t before = sums[n->line];
+
+	return (struct tree_events){ sums[n[1].line] - before,
+				     sums[tree->nodes[n->end].line] - before };
 }
 
 static inline const struct tree_function *tree_function_of(const struct tree *tree, uint32_t node)

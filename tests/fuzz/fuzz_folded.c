@@ -35,8 +35,8 @@ static void check_sums(const struct tree *tree, const struct profile *p)
 	uint64_t self = 0;
 
 	for (uint32_t i = 0; i < tree->nr_nodes; i++)
-		self += tree->nodes[i].self;
-	if (self != tree->nodes[0].total || self != p->stats.nr_samples)
+		self += tree_self(tree, &tree->nodes[i]);
+	if (self != tree_total(tree, &tree->nodes[0]) || self != p->stats.nr_samples)
 		abort();
 }
 
@@ -49,8 +49,8 @@ static void check_read_back(const struct tree *tree)
 	collapsed_write(&text, tree, false);
 	again = read_tree(text.data, text.size, &p);
 	/* A text whose counts are all 0 prints nothing. */
-	if (!again != !tree->nodes[0].total ||
-	    (again && again->nodes[0].total != tree->nodes[0].total))
+	if (!again != !tree_total(tree, &tree->nodes[0]) ||
+	    (again && tree_total(again, &again->nodes[0]) != tree_total(tree, &tree->nodes[0])))
 		abort();
 	if (again) {
 		tree_free(again);

@@ -54,9 +54,9 @@ static uint64_t total_of(const struct profile *p)
 
 	if (tree_new(p, &(struct tree_opts){ 0 }, &tree))
 		return 0;
-	total = tree->nodes[0].total;
+	total = tree_total(tree, &tree->nodes[0]);
 	for (uint32_t i = 0; i < tree->nr_nodes; i++)
-		self += tree->nodes[i].self;
+		self += tree_self(tree, &tree->nodes[i]);
 	if (self != total)
 		abort();
 	tree_free(tree);

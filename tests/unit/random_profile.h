@@ -251,7 +251,7 @@ __attribute__((unused)) static void plain_assert_tree(const struct tree *tree,
 
 		plain_path(tree, i, path);
 		if (tree_events_of(tree, &tree->nodes[i]).self)
-			plain_lines_add(&got, path, tree->nodes[i].self,
+			plain_lines_add(&got, path, tree_self(tree, &tree->nodes[i]),
 					tree_events_of(tree, &tree->nodes[i]).self);
 	}
 	qsort(want->lines, want->nr, sizeof(*want->lines), plain_compare);

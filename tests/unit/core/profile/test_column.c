@@ -68,7 +68,7 @@ static void tree_adds_up_one_column_and_no_other(void **state)
 
 		assert_int_equal(tree_new(p, &opts, &tree), 0);
 		assert_int_equal(tree->column, expected[i].column);
-		assert_int_equal(tree->nodes[0].total, expected[i].total);
+		assert_int_equal(tree_total(tree, &tree->nodes[0]), expected[i].total);
 		assert_int_equal(tree_events_of(tree, tree->nodes).total, expected[i].events);
 		tree_free(tree);
 	}

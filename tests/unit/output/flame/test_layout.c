@@ -122,9 +122,9 @@ static void check_box(const struct layout_box *box, const struct layout *l, cons
 	if (box->run_end) {
 		assert_int_equal(box->cap_width, box->width);
 	} else {
-		assert_int_equal(box->width, n->total);
+		assert_int_equal(box->width, tree_total(tree, n));
 		if (!box->fold_last)
-			assert_int_equal(box->cap_width, n->self);
+			assert_int_equal(box->cap_width, tree_self(tree, n));
 	}
 }
 
@@ -148,7 +148,7 @@ static void check(const struct tree *tree, const struct layout_limits *limits)
 
 	layout_init(&l, tree, limits);
 	check_boxes(&l, tree);
-	check_caps_tile(&l, tree->nodes[0].total);
+	check_caps_tile(&l, tree_total(tree, &tree->nodes[0]));
 	check_no_box_on_a_cap(&l);
 	assert_true(l.nr_boxes <= limits->max_boxes);
 	assert_true(l.nr_rows <= limits->max_rows);

@@ -201,7 +201,8 @@ static void a_row_opens_into_its_callees_and_callers(void **state)
 	live_round_end(live, round);
 	question.detail_name = name;
 	a = live_answer_new(&question, live_copy(live, &now), &now);
-	assert_int_equal(a->detail.tree->nodes[0].total, 10); /* f22 is another function */
+	assert_int_equal(tree_total(a->detail.tree, &a->detail.tree->nodes[0]),
+			 10); /* f22 is another function */
 	assert_string_equal(tree_function_of(a->detail.tree, 1)->name, "f2");
 	assert_string_equal(tree_function_of(a->detail.tree, 2)->name, "f1");
 	live_answer_free(a);

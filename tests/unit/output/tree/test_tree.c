@@ -139,8 +139,8 @@ static void check_against_oracle(const struct tree *tree, const struct line *lin
 			if (!strcmp(lines[j].text, path))
 				self += lines[j].weight;
 		}
-		assert_int_equal(n->self, self);
-		assert_int_equal(n->total, total);
+		assert_int_equal(tree_self(tree, n), self);
+		assert_int_equal(tree_total(tree, n), total);
 		assert_int_equal(tree_events_of(tree, n).self, self);
 		assert_int_equal(tree_events_of(tree, n).total, total);
 		assert_true(n->end > i && n->end <= tree->nr_nodes);
@@ -178,7 +178,7 @@ static void check_sums(const struct tree *tree, const struct line *lines, unsign
 		assert_int_equal(sums[f].total, total);
 		all_self += self;
 	}
-	assert_int_equal(all_self, tree->nodes[0].total);
+	assert_int_equal(all_self, tree_total(tree, &tree->nodes[0]));
 	free(sums);
 }
 
@@ -250,10 +250,10 @@ static void dots_and_spaces_do_not_split_a_function(void **state)
 	(void)state;
 	assert_int_equal(tree->nr_nodes, 6);
 	assert_string_equal(tree_function_of(tree, 1)->name, "main");
-	assert_int_equal(tree->nodes[1].total, 150);
+	assert_int_equal(tree_total(tree, &tree->nodes[1]), 150);
 	assert_string_equal(tree_function_of(tree, 2)->name, "foo");
-	assert_int_equal(tree->nodes[2].total, 120);
-	assert_int_equal(tree->nodes[2].self, 50);
+	assert_int_equal(tree_total(tree, &tree->nodes[2]), 120);
+	assert_int_equal(tree_self(tree, &tree->nodes[2]), 50);
 	assert_string_equal(tree_function_of(tree, 3)->name, "bar");
 	assert_string_equal(tree_function_of(tree, 4)->name, "foo.part.0");
 	tree_free(tree);
@@ -352,7 +352,7 @@ static void frames_expand_under_their_thread(void **state)
 		assert_string_equal(tree_function_of(tree, i)->module, expected[i].module);
 		assert_int_equal(tree_function_of(tree, i)->kind, expected[i].kind);
 		assert_int_equal(tree->nodes[i].inlined, expected[i].inlined);
-		assert_int_equal(tree->nodes[i].total, 4006);
+		assert_int_equal(tree_total(tree, &tree->nodes[i]), 4006);
 		assert_int_equal(tree_events_of(tree, &tree->nodes[i]).total, 4);
 	}
 	assert_string_equal(tree_function_of(tree, 3)->file, "/src/x.c");
@@ -370,7 +370,7 @@ static void a_function_inlined_in_some_calls_only_is_not_inlined(void **state)
 	assert_int_equal(tree->nr_nodes, 7);
 	assert_string_equal(tree_function_of(tree, 2)->name, "f");
 	assert_int_equal(tree->nodes[2].inlined, 0);
-	assert_int_equal(tree->nodes[2].total, 3);
+	assert_int_equal(tree_total(tree, &tree->nodes[2]), 3);
 	assert_string_equal(tree_function_of(tree, 6)->name, "g");
 	assert_int_equal(tree->nodes[6].inlined, 1);
 	tree_free(tree);
@@ -398,7 +398,7 @@ static void functions_of_one_name_in_two_modules_are_two(void **state)
 	tree_free(tree);
 	assert_int_equal(tree_new(p, &(struct tree_opts){ .without_modules = true }, &tree), 0);
 	assert_int_equal(tree->nr_nodes, 3);
-	assert_int_equal(tree->nodes[1].total, 2);
+	assert_int_equal(tree_total(tree, &tree->nodes[1]), 2);
 	tree_free(tree);
 	profile_free(p);
 }
@@ -420,8 +420,8 @@ static void a_stack_of_a_million_frames_is_a_tree(void **state)
 						     .stack = profile_stack(p, frames, nr) });
 	tree = tree_of(p);
 	assert_int_equal(tree->nr_nodes, DEPTH + 1);
-	assert_int_equal(tree->nodes[DEPTH].self, 1);
-	assert_int_equal(tree->nodes[DEPTH - 39].total, 40);
+	assert_int_equal(tree_self(tree, &tree->nodes[DEPTH]), 1);
+	assert_int_equal(tree_total(tree, &tree->nodes[DEPTH - 39]), 40);
 	tree_free(tree);
 	profile_free(p);
 	free(frames);
@@ -437,7 +437,7 @@ static void sums_that_a_script_cannot_hold_are_refused(void **state)
 	s.stack = profile_stack(p, NULL, 0);
 	profile_add_sample(p, &s);
 	assert_int_equal(tree_new(p, &(struct tree_opts){ 0 }, &tree), 0);
-	assert_int_equal(tree->nodes[0].self, TREE_MAX_TOTAL / 2);
+	assert_int_equal(tree_self(tree, &tree->nodes[0]), TREE_MAX_TOTAL / 2);
 	tree_free(tree);
 	profile_add_sample(p, &s);
 	tree = NULL;
@@ -453,7 +453,7 @@ static void no_samples_are_a_root_alone(void **state)
 
 	(void)state;
 	assert_int_equal(tree->nr_nodes, 1);
-	assert_int_equal(tree->nodes[0].total, 0);
+	assert_int_equal(tree_total(tree, &tree->nodes[0]), 0);
 	assert_int_equal(tree->nodes[0].end, 1);
 	tree_free(tree);
 	profile_free(p);
@@ -474,7 +474,7 @@ static void samples_without_frames_are_their_thread_alone(void **state)
 			   });
 	tree = tree_of(p);
 	assert_int_equal(tree->nr_nodes, 2);
-	assert_int_equal(tree->nodes[1].total, 7);
+	assert_int_equal(tree_total(tree, &tree->nodes[1]), 7);
 	tree_free(tree);
 	profile_free(p);
 }
