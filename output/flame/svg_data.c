@@ -14,6 +14,7 @@
 #include "core/base/buffer.h"
 #include "core/profile/column.h"
 #include "output/codec/base64.h"
+#include "output/codec/run_deflate.h"
 #include "output/flame/color.h"
 #include "output/tree/diff.h"
 #include "output/tree/label.h"
@@ -257,91 +258,72 @@ static void make_room(z_stream *z, struct buffer *out)
 	z->avail_out = ROOM;
 }
 
-/* Changes the strategy between parts, after zlib has written the rest of the part before. */
-static void set_strategy(z_stream *z, int strategy, struct buffer *out)
-{
-	int err;
-
-	do {
-		make_room(z, out);
-		err = deflateParams(z, 1, strategy);
-		out->size += ROOM - z->avail_out;
-	} while (err == Z_BUF_ERROR);
-	assert(err == Z_OK);
-}
-
-static void deflate_part(z_stream *z, const struct buffer *in, int flush, struct buffer *out)
-{
-	size_t left = in->size;
-	int err;
-
-	z->next_in = (Bytef *)in->data;
-	z->avail_in = 0;
-	do {
-		if (!z->avail_in) {
-			z->avail_in = left < (1u << 30) ? (uInt)left : (1u << 30);
-			left -= z->avail_in;
-		}
-		make_room(z, out);
-		err = deflate(z, left ? Z_NO_FLUSH : flush);
-		assert(err == Z_OK || err == Z_STREAM_END || err == Z_BUF_ERROR);
-		out->size += ROOM - z->avail_out;
-	} while (flush == Z_FINISH ? err != Z_STREAM_END : left || z->avail_in || !z->avail_out);
-}
-
 /*
- * -15: raw deflate, no header. Level 1 gives at most 10 % more bytes than level 6 here, in a third
- * of the time.
+ * Appends blocks of a raw deflate stream (-15), and ends at a byte, so that others may follow.
+ * Level 1 gives at most 10 % more bytes than level 6 here, in a third of the time.
  */
-static void deflate_start(z_stream *z, int strategy)
+static void deflate_part(const struct buffer *in, struct buffer *out)
 {
-	int err = deflateInit2(z, 1, Z_DEFLATED, -15, 9, strategy);
+	z_stream z = { .next_in = (Bytef *)in->data };
+	int err = deflateInit2(&z, 1, Z_DEFLATED, -15, 9, Z_DEFAULT_STRATEGY);
+	size_t left = in->size;
 
 	assert(err == Z_OK);
-	(void)err;
+	do {
+		if (!z.avail_in) {
+			z.avail_in = left < (1u << 30) ? (uInt)left : (1u << 30);
+			left -= z.avail_in;
+		}
+		make_room(&z, out);
+		err = deflate(&z, left ? Z_NO_FLUSH : Z_SYNC_FLUSH);
+		assert(err == Z_OK || err == Z_BUF_ERROR);
+		out->size += ROOM - z.avail_out;
+	} while (left || z.avail_in || !z.avail_out);
+	deflateEnd(&z);
 }
 
-static size_t deflated_size(const struct buffer *in, int strategy)
+static size_t size_of(void (*add)(const struct buffer *in, struct buffer *out),
+		      const struct buffer *in)
 {
 	struct buffer out = { 0 };
-	z_stream z = { 0 };
 	size_t size;
 
-	deflate_start(&z, strategy);
-	deflate_part(&z, in, Z_FINISH, &out);
-	deflateEnd(&z);
+	add(in, &out);
 	size = out.size;
 	buffer_fini(&out);
 	return size;
 }
 
+static void add_runs(const struct buffer *in, struct buffer *out)
+{
+	run_deflate_add(out, in->data, in->size);
+}
+
 /*
- * The search for repetitions takes half of the time and is useless in trees of many different
+ * The search for repetitions takes most of the time and is useless in trees of many different
  * paths. Compressing a piece from the middle both ways shows whether it pays.
  */
-static int choose_strategy(const struct buffer *in)
+static bool has_repetitions(const struct buffer *in)
 {
 	struct buffer piece = { .data = in->data + in->size / 2, .size = PIECE };
-	size_t with, without;
+	size_t without;
 
 	if (in->size < 8 * PIECE)
-		return Z_DEFAULT_STRATEGY;
-	with = deflated_size(&piece, Z_DEFAULT_STRATEGY);
-	without = deflated_size(&piece, Z_RLE);
-	return with < without - without / 16 ? Z_DEFAULT_STRATEGY : Z_RLE;
+		return true;
+	without = size_of(add_runs, &piece);
+	return size_of(deflate_part, &piece) < without - without / 16;
 }
 
 static void deflate_parts(struct buffer *parts, struct buffer *out)
 {
-	z_stream z = { 0 };
-
-	deflate_start(&z, Z_DEFAULT_STRATEGY);
 	for (int i = 0; i < NR_PARTS; i++) {
-		set_strategy(&z, i == HEAD ? Z_DEFAULT_STRATEGY : choose_strategy(&parts[i]), out);
-		deflate_part(&z, &parts[i], i < NR_PARTS - 1 ? Z_NO_FLUSH : Z_FINISH, out);
+		if (i == HEAD || has_repetitions(&parts[i]))
+			deflate_part(&parts[i], out);
+		else
+			add_runs(&parts[i], out);
 		buffer_fini(&parts[i]);
 	}
-	deflateEnd(&z);
+	run_deflate_end(out);
 }
 
 static bool samples_differ(const struct tree *tree, const struct diff *diff)
