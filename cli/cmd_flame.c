@@ -36,6 +36,7 @@ struct flame_opts {
 	enum profile_column below; /* of a butterfly */
 	const char *below_event;   /* as tree_opts.event */
 	char *above;		   /* the name of the upper column, which tree.event may point to */
+	struct svg_data_nodes *nodes; /* of the tree, if that is an outline */
 	struct filter *filter;
 	struct idle *idle;
 	const struct dimension *by; /* NULL: not asked for */
@@ -149,6 +150,7 @@ static int column_init(struct svg_column *column, const struct flame_opts *o, co
 	opts.column_given = true;
 	opts.column = c;
 	opts.event = NULL;
+	opts.outline_parts = 0;
 	err = tree_new(v->profile, &opts, &tree);
 	if (err)
 		return err;
@@ -208,6 +210,7 @@ static int write_picture(const struct flame_opts *o, const struct view *v)
 	struct svg_opts svg = {
 		.without_script = o->no_js,
 		.below = o->butterfly ? &below : NULL,
+		.nodes = v->tree->outline ? o->nodes : NULL,
 	};
 	const char *default_output = o->html ? "flame.html" : DEFAULT_OUTPUT;
 	bool to_default = !o->output && isatty(STDOUT_FILENO);
@@ -247,10 +250,13 @@ static int flame_main(int argc, char **argv)
 	}
 	/* The page draws a timeline, for which samples must belong to threads. */
 	o.tree.sample_nodes = o.html && v.profile->nr_threads;
+	if (!o.by) /* else it is built twice */
+		o.nodes = svg_outline(&o.tree);
 	err = view_build_by(&v, o.input, &o.tree, o.by ? o.by->draw : NULL);
 	if (!err)
 		err = write_picture(&o, &v);
 	free(o.above);
+	svg_outline_free(o.nodes);
 	view_close(&v);
 	return err ? 1 : 0;
 }

@@ -47,13 +47,14 @@ static void add_head(struct buffer *b, const char *title, const struct buffer *s
 
 /* Adds the data of a column, with its texts if the page can switch columns. */
 static void add_data(struct buffer *b, const struct tree *tree, const struct summary *summary,
-		     const struct profile *p, const struct diff *diff, bool several)
+		     const struct profile *p, const struct diff *diff, struct svg_data_nodes *nodes,
+		     bool several)
 {
 	buffer_add_string(b, "<script class=\"data\" type=\"application/octet-stream\"");
 	if (several)
 		column_facts_add(b, tree, summary);
 	buffer_add_char(b, '>');
-	svg_data_add(b, tree, diff, p);
+	svg_data_add(b, tree, diff, p, nodes);
 	buffer_add_string(b, "</script>\n");
 }
 
@@ -73,9 +74,10 @@ void html_write(struct buffer *b, const struct tree *tree, const struct summary 
 	if (p && !opts->diff) /* a diff would need two charts */
 		memory_chart_add(b, p);
 	if (!opts->without_script) {
-		add_data(b, tree, summary, p, opts->diff ? opts->diff->diff : NULL, nr_others > 0);
+		add_data(b, tree, summary, p, opts->diff ? opts->diff->diff : NULL, opts->nodes,
+			 nr_others > 0);
 		for (size_t i = 0; i < nr_others; i++)
-			add_data(b, others[i].tree, &others[i].summary, p, NULL, true);
+			add_data(b, others[i].tree, &others[i].summary, p, NULL, NULL, true);
 		buffer_add_string(b, "<script>");
 		buffer_add(b, script.data, script.size);
 		buffer_add_string(b, "</script>\n");

@@ -4,6 +4,7 @@
  */
 #include "output/flame/layout.h"
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stdlib.h>
 
@@ -281,6 +282,8 @@ static void walk_within(struct walk *w)
 	uint64_t pixel = l->width / w->limits->columns;
 
 	l->min_width = pixel ? pixel : 1;
+	assert(!w->tree->outline ||
+	       w->tree->outline->least <= l->min_width - l->min_width / FOLD_SLACK);
 	w->max_rows = w->limits->max_rows;
 	while (!walk_tree(w)) {
 		/*

@@ -30,6 +30,7 @@ enum {
 	TITLE_COLUMNS = 80,
 	MAX_BOXES = 2400,
 	MAX_ROWS = 800,
+	OUTLINE_PARTS = 2 * SVG_CHART, /* folds read on above boxes that are a column wide */
 };
 
 struct legend {
@@ -295,14 +296,28 @@ static void add_picture(struct halves *h, const struct svg_opts *opts)
 }
 
 /* Adds the data of a column, with its texts if there are two columns. */
-static void add_data(struct buffer *b, const struct svg_picture *w)
+static void add_data(struct buffer *b, const struct svg_picture *w, struct svg_data_nodes *nodes)
 {
 	buffer_add_string(b, "<metadata class=\"data\"");
 	if (w->half)
 		column_facts_add(b, w->tree, w->summary);
 	buffer_add_char(b, '>');
-	svg_data_add(b, w->tree, w->diff ? w->diff->diff : NULL, NULL);
+	svg_data_add(b, w->tree, w->diff ? w->diff->diff : NULL, NULL, nodes);
 	buffer_add_string(b, "</metadata>\n");
+}
+
+struct svg_data_nodes *svg_outline(struct tree_opts *opts)
+{
+	struct svg_data_nodes *nodes = svg_data_nodes_new();
+
+	opts->outline_parts = OUTLINE_PARTS;
+	opts->sink = (struct tree_sink){ svg_data_nodes_take, nodes };
+	return nodes;
+}
+
+void svg_outline_free(struct svg_data_nodes *nodes)
+{
+	svg_data_nodes_free(nodes);
 }
 
 void svg_add(struct buffer *b, const struct tree *tree, const struct summary *summary,
@@ -332,9 +347,9 @@ void svg_write(struct buffer *b, const struct tree *tree, const struct summary *
 	buffer_add_string(b, "</style>\n");
 	add_picture(&h, opts);
 	if (!opts->without_script) {
-		add_data(b, &h.up);
+		add_data(b, &h.up, opts->nodes);
 		if (h.below)
-			add_data(b, h.below);
+			add_data(b, h.below, NULL);
 		buffer_add_string(b, "<script><![CDATA[\n");
 		script_add(b, false);
 		buffer_add_string(b, "]]></script>\n");

@@ -13,7 +13,9 @@
 
 struct buffer;
 struct diff_view;
+struct svg_data_nodes;
 struct tree;
+struct tree_opts;
 
 /* A column that a picture shows. */
 struct svg_column {
@@ -31,7 +33,15 @@ struct svg_opts {
 	 * tree grows up, both as wide as the picture. Not with a diff.
 	 */
 	const struct svg_column *below;
+	struct svg_data_nodes *nodes; /* of the tree: svg_outline(); or NULL. Used up */
 };
+
+/*
+ * Asks tree_new() for an outline that is enough for a picture, if the tree allows one. Returns what
+ * svg_opts.nodes needs if an outline was made, and the caller frees with svg_outline_free().
+ */
+struct svg_data_nodes *svg_outline(struct tree_opts *opts);
+void svg_outline_free(struct svg_data_nodes *nodes);
 
 /* Appends the <svg> element alone, without style sheet, data and script. */
 void svg_add(struct buffer *b, const struct tree *tree, const struct summary *summary,

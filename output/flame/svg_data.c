@@ -190,55 +190,142 @@ static inline void add_call(struct buffer *parts, unsigned nr_bytes, uint32_t di
 	}
 }
 
-/* What the walk over the nodes keeps. */
-struct node_walk {
-	struct recent_calls *calls; /* by function */
+/* The parts of the data that the nodes make, and what the walk over them keeps. */
+struct svg_data_nodes {
+	struct buffer parts[NR_PARTS];
+	struct recent_calls *calls; /* by function; NULL before the first node */
 	uint32_t *last;		    /* by depth: the function of the latest node */
-	size_t depths, nr_calls;
+	uint32_t *new_calls;	    /* of a chain */
+	size_t depths, new_capacity, nr, nr_calls;
+	uint32_t above;	   /* depth of the latest node, plus one */
 	unsigned nr_bytes; /* of a number of a function */
 };
 
 /* Adds the step from the node before, which is at depth `above` - 1. The root is no step. */
-static void add_step(struct node_walk *w, struct buffer *parts, const struct tree_node *n,
-		     uint32_t above)
+static void add_step(struct svg_data_nodes *w, const struct tree_node *n)
 {
 	unsigned place = recent_place(&w->calls[w->last[n->depth - 1]], n->function);
-	uint64_t up = above - n->depth;
+	uint64_t up = w->above - n->depth;
 
-	add_number(&parts[STEPS], (up * 2 + n->inlined) * (SVG_DATA_RECENT + 1) + place);
+	add_number(&w->parts[STEPS], (up * 2 + n->inlined) * (SVG_DATA_RECENT + 1) + place);
 	if (place == SVG_DATA_RECENT) {
 		assert(!up || n->function >= w->last[n->depth]);
-		add_call(parts, w->nr_bytes, n->function - (up ? w->last[n->depth] : 0));
+		add_call(w->parts, w->nr_bytes, n->function - (up ? w->last[n->depth] : 0));
 		w->nr_calls++;
 	}
 }
 
-static void add_nodes(struct buffer *parts, const struct tree *tree)
+struct svg_data_nodes *svg_data_nodes_new(void)
 {
-	struct node_walk w = { .nr_bytes = bytes_of(tree->functions.nr) };
+	return xcalloc(1, sizeof(struct svg_data_nodes));
+}
+
+void svg_data_nodes_free(struct svg_data_nodes *w)
+{
+	if (!w)
+		return;
+	for (int i = 0; i < NR_PARTS; i++)
+		buffer_fini(&w->parts[i]);
+	free(w->calls);
+	free(w->last);
+	free(w->new_calls);
+	free(w);
+}
+
+static void begin_nodes(struct svg_data_nodes *w, const struct tree *tree)
+{
+	w->calls = xcalloc(tree->functions.nr, sizeof(*w->calls));
+	w->nr_bytes = bytes_of(tree->functions.nr);
+}
+
+static void take_nodes(struct svg_data_nodes *w, const struct tree *tree)
+{
 	const struct tree_node *nodes = tree->nodes;
 	size_t nr = tree->nr_nodes;
 
-	w.calls = xcalloc(tree->functions.nr, sizeof(*w.calls));
-	buffer_reserve(&parts[STEPS], nr);
-	buffer_reserve(&parts[SELF], nr);
+	begin_nodes(w, tree);
+	buffer_reserve(&w->parts[STEPS], nr);
+	buffer_reserve(&w->parts[SELF], nr);
 	for (uint32_t i = 0; i < nr; i++) {
 		const struct tree_node *n = &nodes[i];
 
-		if (n->depth >= w.depths)
-			w.last = xgrow(w.last, &w.depths, n->depth + 1, sizeof(*w.last));
+		if (n->depth >= w->depths)
+			w->last = xgrow(w->last, &w->depths, n->depth + 1, sizeof(*w->last));
 		if (i + AHEAD < nr) /* its children will need it */
-			__builtin_prefetch(&w.calls[nodes[i + AHEAD].function]);
+			__builtin_prefetch(&w->calls[nodes[i + AHEAD].function]);
 		if (i)
-			add_step(&w, parts, n, nodes[i - 1].depth + 1);
-		w.last[n->depth] = n->function;
-		add_number(&parts[SELF], tree_self(tree, n));
+			add_step(w, n);
+		w->last[n->depth] = n->function;
+		w->above = n->depth + 1;
+		add_number(&w->parts[SELF], tree_self(tree, n));
 	}
-	buffer_add_varint(&parts[HEAD], nr);
+	w->nr = nr;
+}
+
+/*
+ * Adds the steps to all nodes of a chain but the first, which is a step up from the one before. The
+ * calls are put apart first, without a branch that would be guessed wrong.
+ */
+static void add_chain(struct svg_data_nodes *w, const uint32_t *functions, uint32_t nr)
+{
+	char *steps = buffer_reserve(&w->parts[STEPS], nr);
+	struct recent_calls *calls = w->calls;
+	size_t nr_new = 0;
+	uint32_t *new;
+
+	if (nr > w->new_capacity)
+		w->new_calls = xgrow(w->new_calls, &w->new_capacity, nr, sizeof(*w->new_calls));
+	new = w->new_calls;
+	for (uint32_t i = 1; i < nr; i++) {
+		unsigned place = recent_place(&calls[functions[i - 1]], functions[i]);
+
+		steps[i - 1] = (char)place;
+		new[nr_new] = functions[i];
+		nr_new += place == SVG_DATA_RECENT;
+	}
+	w->parts[STEPS].size += nr - 1;
+	for (size_t i = 0; i < nr_new; i++)
+		add_call(w->parts, w->nr_bytes, new[i]);
+	w->nr_calls += nr_new;
+}
+
+void svg_data_nodes_take(void *nodes, const struct tree *tree, const uint32_t *functions,
+			 uint32_t depth, uint32_t nr, uint64_t self)
+{
+	struct svg_data_nodes *w = nodes;
+	struct buffer *selves = &w->parts[SELF];
+
+	if (!w->calls)
+		begin_nodes(w, tree);
+	if (depth + nr > w->depths)
+		w->last = xgrow(w->last, &w->depths, (size_t)depth + nr, sizeof(*w->last));
+	if (depth)
+		add_step(w, &(struct tree_node){ .function = functions[0], .depth = depth });
+	add_chain(w, functions, nr);
+	memcpy(w->last + depth, functions, nr * sizeof(*functions));
+	w->above = depth + nr;
+	w->nr += nr;
+	memset(buffer_reserve(selves, nr), 0, nr - 1);
+	selves->size += nr - 1;
+	add_number(selves, self);
+}
+
+/* Moves the parts of all nodes to their places. `nodes`: NULL, or what was made of an outline. */
+static void add_nodes(struct buffer *parts, const struct tree *tree, struct svg_data_nodes *nodes)
+{
+	struct svg_data_nodes *w = nodes ? nodes : svg_data_nodes_new();
+
+	if (!nodes)
+		take_nodes(w, tree);
+	for (int i = STEPS; i <= SELF; i++) {
+		parts[i] = w->parts[i];
+		w->parts[i] = (struct buffer){ 0 };
+	}
+	buffer_add_varint(&parts[HEAD], w->nr);
 	buffer_add_varint(&parts[HEAD], parts[STEPS].size);
-	buffer_add_varint(&parts[HEAD], w.nr_calls);
-	free(w.calls);
-	free(w.last);
+	buffer_add_varint(&parts[HEAD], w->nr_calls);
+	if (!nodes)
+		svg_data_nodes_free(w);
 }
 
 static void add_rest(struct buffer *b, const struct tree *tree, bool samples,
@@ -339,12 +426,13 @@ static bool samples_differ(const struct tree *tree, const struct diff *diff)
 }
 
 void svg_data_add(struct buffer *b, const struct tree *tree, const struct diff *diff,
-		  const struct profile *p)
+		  const struct profile *p, struct svg_data_nodes *nodes)
 {
 	const struct column_info *column = tree->info;
 	bool samples = samples_differ(tree, diff), times = p && timeline_data_has(tree, p);
 	struct buffer parts[NR_PARTS] = { 0 }, packed = { 0 };
 
+	assert(!tree->outline || nodes);
 	buffer_add_varint(&parts[HEAD],
 			  (column->unit == UNIT_NS ? FLAG_TIME : 0) | (samples ? FLAG_SAMPLES : 0) |
 				  (column->unit == UNIT_BYTES ? FLAG_BYTES : 0) |
@@ -354,7 +442,7 @@ void svg_data_add(struct buffer *b, const struct tree *tree, const struct diff *
 	buffer_add_varint(&parts[HEAD], strlen(column->events));
 	buffer_add_string(&parts[HEAD], column->events);
 	add_functions(&parts[HEAD], tree);
-	add_nodes(parts, tree);
+	add_nodes(parts, tree, nodes);
 	add_rest(&parts[REST], tree, samples, diff);
 	if (times)
 		timeline_data_add(&parts[REST], tree, p);

@@ -32,18 +32,28 @@
 #ifndef SPROF_SVG_DATA_H
 #define SPROF_SVG_DATA_H
 
+#include <stdint.h>
+
 struct buffer;
 struct diff;
 struct profile;
 struct tree;
+struct svg_data_nodes; /* the nodes of a tree, encoded */
 
 enum { SVG_DATA_RECENT = 3 }; /* such functions */
 
+/* svg_data_nodes_take() is for tree_sink, with the nodes as its argument. */
+struct svg_data_nodes *svg_data_nodes_new(void);
+void svg_data_nodes_free(struct svg_data_nodes *nodes);
+void svg_data_nodes_take(void *nodes, const struct tree *tree, const uint32_t *functions,
+			 uint32_t depth, uint32_t nr, uint64_t self);
+
 /*
  * Appends the data. `diff` is NULL, or the diff that the tree is of. `p` is NULL, or the profile of
- * the tree, whose times are written if there are any and the tree has sample_nodes.
+ * the tree, whose times are written if there are any and the tree has sample_nodes. `nodes` are
+ * those that an outline has handed over, and can be used once; NULL for other trees.
  */
 void svg_data_add(struct buffer *b, const struct tree *tree, const struct diff *diff,
-		  const struct profile *p);
+		  const struct profile *p, struct svg_data_nodes *nodes);
 
 #endif

@@ -160,16 +160,21 @@ static uint32_t run_rows(const struct tree *tree, const struct layout_box *box)
 {
 	uint32_t lowest = tree->nodes[box->node].depth, highest = lowest;
 
-	for (uint32_t i = box->node; i < box->run_end; i++)
+	for (uint32_t i = box->node; i < box->run_end; i++) {
+		uint32_t deepest = tree_cut_of(tree, i).deepest;
+
 		if (tree->nodes[i].depth > highest)
 			highest = tree->nodes[i].depth;
+		if (deepest > highest)
+			highest = deepest;
+	}
 	return highest - lowest + 1;
 }
 
 static void add_run(struct svg_picture *w, const struct layout_box *box, unsigned y)
 {
 	struct buffer *b = w->b, line = { 0 };
-	uint32_t nr = box->run_end - box->node, rows = run_rows(w->tree, box);
+	uint32_t nr = svg_run_frames(w, box), rows = run_rows(w->tree, box);
 
 	buffer_printf(b, "<g class=\"m\"><title>%u frame%s in %u row%s merged into one box\n", nr,
 		      nr == 1 ? "" : "s", rows, rows == 1 ? "" : "s");

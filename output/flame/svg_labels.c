@@ -27,7 +27,7 @@ void svg_add_run_label(struct svg_picture *w, const struct layout_box *box, unsi
 {
 	uint64_t left = svg_position(w, box->x),
 		 width = svg_position(w, box->x + box->width) - left;
-	uint32_t nr = box->run_end - box->node;
+	uint32_t nr = svg_run_frames(w, box);
 	struct buffer label = { 0 };
 	size_t columns;
 

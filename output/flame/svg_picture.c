@@ -21,6 +21,15 @@ uint64_t svg_position(const struct svg_picture *w, uint64_t x)
 	return number_scale(x, SVG_CHART * 100, w->layout.width);
 }
 
+uint32_t svg_run_frames(const struct svg_picture *w, const struct layout_box *box)
+{
+	uint32_t nr = box->run_end - box->node;
+
+	for (uint32_t i = box->node; w->tree->outline && i < box->run_end; i++)
+		nr += tree_cut_of(w->tree, i).nr;
+	return nr;
+}
+
 uint32_t svg_fold_frames(const struct svg_picture *w, const struct layout_box *box)
 {
 	const struct tree_node *nodes = w->tree->nodes;

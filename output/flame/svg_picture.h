@@ -52,7 +52,8 @@ void svg_add_hundredths(struct buffer *b, uint64_t value);
 /* Where `x` of the layout is, in hundredths of a pixel from the left of the chart. */
 uint64_t svg_position(const struct svg_picture *w, uint64_t x);
 
-/* How many frames a fold stands for. */
+/* How many frames a run, or a fold, stands for. */
+uint32_t svg_run_frames(const struct svg_picture *w, const struct layout_box *box);
 uint32_t svg_fold_frames(const struct svg_picture *w, const struct layout_box *box);
 
 #endif

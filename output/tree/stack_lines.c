@@ -279,6 +279,7 @@ int tree_lines_init(struct tree_lines *l, const struct profile *p, enum profile_
 	err = p->nr_samples > UINT32_MAX ? -EFBIG : survey_samples(l, &v, heads, ret_numbers);
 	if (err)
 		goto out;
+	l->total = v.total.weight;
 	name_frames(ret_functions, p, &v, without_modules);
 	find_codes(l);
 	l->words = stack_words(NULL, NULL, (uint32_t)ret_functions->nr);

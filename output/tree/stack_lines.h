@@ -28,6 +28,7 @@ struct tree_lines {
 	 */
 	bool numbers_are_weights;
 	size_t nr_numbers;
+	uint64_t total; /* of all weights */
 
 	/* private */
 	const struct profile *p;

@@ -12,7 +12,7 @@
 
 #include "core/base/alloc.h"
 
-enum { INSERTION_MAX = 8, AHEAD = 16, MAX_BUCKET_BITS = 16 };
+enum { INSERTION_MAX = 8, BATCH = 32, MAX_BUCKET_BITS = 16 };
 
 struct range {
 	size_t start, end;
@@ -83,12 +83,24 @@ static void push(struct sorter *s, size_t start, size_t end, uint32_t depth)
 	s->todo[s->nr_todo++] = (struct range){ start, end, depth };
 }
 
+/* The first and the last word of a key may lie in two lines of the cache. */
+static inline void __attribute__((always_inline))
+prefetch_key(const struct stack_words *w, size_t at)
+{
+	__builtin_prefetch(&w->words[at]);
+	__builtin_prefetch(&w->words[at + w->codes_per_key - 1]);
+}
+
 /* The stacks are scattered in memory: prefetching hides most of the latency. */
 static void read_keys(struct sorter *s, size_t start, size_t end, uint32_t depth)
 {
+	size_t ahead = start;
+
 	for (size_t i = start; i < end; i++) {
-		if (i + AHEAD < end)
-			__builtin_prefetch(&s->words.words[s->items[i + AHEAD].line + depth]);
+		/* At once, so that page tables are read side by side: see tree.c. */
+		if ((i - start) % BATCH == 0)
+			for (; ahead < end && ahead < i + 2 * BATCH; ahead++)
+				prefetch_key(&s->words, (size_t)s->items[ahead].line + depth);
 		s->items[i].key = stack_key(&s->words, (size_t)s->items[i].line + depth);
 	}
 }

@@ -21,6 +21,14 @@ static bool has_kind(const struct tree *tree, uint8_t kind)
 	return false;
 }
 
+static void add_incomplete(struct summary *s, const struct tree_function *f, uint64_t events)
+{
+	int marker = f->kind == FUNCTION_MARKER ? marker_from_name(f->name, strlen(f->name)) : -1;
+
+	if (marker >= 0 && marker != MARKER_NO_KERNEL_STACK)
+		s->incomplete_by[marker] += events;
+}
+
 /*
  * Counts the stacks with each marker, as imported stacks have markers but no counters. A hidden
  * kernel stack is missing at the leaf, while the root is there, so recorders do not count it
@@ -28,35 +36,44 @@ static bool has_kind(const struct tree *tree, uint8_t kind)
  */
 static void count_markers(struct summary *s, const struct tree *tree)
 {
+	const struct tree_outline *outline = tree->outline;
 	uint32_t end = 0;
 
+	for (size_t i = 0; outline && outline->marked && i < tree->functions.nr; i++)
+		add_incomplete(s, &tree->functions.list[i], outline->marked[i]);
+	if (outline)
+		return;
 	if (!has_kind(tree, FUNCTION_MARKER))
 		return;
 	for (uint32_t i = 0; i < tree->nr_nodes; i++) {
 		const struct tree_function *f = tree_function_of(tree, i);
-		int marker;
 
 		if (f->kind != FUNCTION_MARKER || i < end)
 			continue;
-		marker = marker_from_name(f->name, strlen(f->name));
-		if (marker == MARKER_REPEATED)
+		if (marker_from_name(f->name, strlen(f->name)) == MARKER_REPEATED)
 			continue; /* nothing is missing */
 		end = tree->nodes[i].end;
-		if (marker >= 0 && marker != MARKER_NO_KERNEL_STACK)
-			s->incomplete_by[marker] += tree_events_of(tree, &tree->nodes[i]).total;
+		add_incomplete(s, f, tree_events_of(tree, &tree->nodes[i]).total);
 	}
+}
+
+static bool is_unnamed(const struct tree_function *f)
+{
+	return f->kind == FUNCTION_UNKNOWN || f->kind == FUNCTION_MARKER;
 }
 
 static void count_unnamed(struct summary *s, const struct tree *tree)
 {
+	for (size_t i = 0; tree->outline && i < tree->functions.nr; i++)
+		if (is_unnamed(&tree->functions.list[i]))
+			s->unnamed += tree->outline->sums[i].self_samples;
+	if (tree->outline)
+		return;
 	if (!has_kind(tree, FUNCTION_UNKNOWN) && !has_kind(tree, FUNCTION_MARKER))
 		return;
-	for (uint32_t i = 0; i < tree->nr_nodes; i++) {
-		uint8_t kind = tree_function_of(tree, i)->kind;
-
-		if (kind == FUNCTION_UNKNOWN || kind == FUNCTION_MARKER)
+	for (uint32_t i = 0; i < tree->nr_nodes; i++)
+		if (is_unnamed(tree_function_of(tree, i)))
 			s->unnamed += tree_events_of(tree, &tree->nodes[i]).self;
-	}
 }
 
 /* Filters count by column: the events of a column may be the weights of another. */

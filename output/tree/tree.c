@@ -11,11 +11,16 @@
 
 #include "core/base/alloc.h"
 #include "core/profile/column.h"
+#include "output/tree/outline.h"
 #include "output/tree/stack_sort.h"
 #include "output/tree/stack_lines.h"
 
-/* A line is prefetched this many lines before its turn. */
-enum { AHEAD = 16 };
+/*
+ * So many lines are prefetched at once, before their turn. A prefetch keeps its place among the
+ * instructions that the processor has under way until the page is known, and each line lies in a
+ * page of its own: page tables are read side by side only if prefetches follow one another.
+ */
+enum { BATCH = 32 };
 
 /* A frame of the current line. */
 struct step {
@@ -31,6 +36,7 @@ struct builder {
 	struct step *path;
 	uint32_t nr_lines; /* that have been walked */
 	size_t nodes_capacity, path_capacity;
+	struct outliner *outliner; /* NULL: the tree is built whole */
 };
 
 static void open_node(struct builder *b, uint32_t depth, uint32_t code)
@@ -98,6 +104,22 @@ static uint32_t walk_line(struct builder *b, uint32_t line, uint32_t depth, uint
 	return depth;
 }
 
+/* Sorted lines are scattered in memory. (Not inline, gcc 12 drops the calls.) */
+static inline void __attribute__((always_inline))
+prefetch_lines(const struct builder *b, size_t from)
+{
+	const struct tree_lines *l = &b->lines;
+	size_t end = from + BATCH < l->nr ? from + BATCH : l->nr;
+
+	for (size_t i = from; i < end; i++) {
+		const uint32_t *words = l->words.words + l->list[i].line;
+
+		words += b->with_inlined ? 0 : l->list[i].key;
+		__builtin_prefetch(words);
+		__builtin_prefetch(words + 16);
+	}
+}
+
 /* Ends the last line, and adds what comes behind the last node. */
 static void end_nodes(struct builder *b, uint32_t depth)
 {
@@ -108,6 +130,21 @@ static void end_nodes(struct builder *b, uint32_t depth)
 	tree->nodes[tree->nr_nodes] = (struct tree_node){ .line = b->nr_lines };
 	for (uint32_t i = 0; i <= depth; i++)
 		tree->nodes[b->path[i].node].end = tree->nr_nodes;
+}
+
+/* The same for the lines of an outline. */
+static void build_outline(struct builder *b)
+{
+	const struct tree_lines *l = &b->lines;
+
+	for (size_t i = 0; i < l->nr; i++) {
+		if (i % BATCH == 0)
+			prefetch_lines(b, i + BATCH);
+		outliner_begin_line(b->outliner, &l->words, &l->list[i]);
+		add_share(b, l->list[i].number, 0);
+		outliner_end_line(b->outliner);
+	}
+	outliner_end(b->outliner);
 }
 
 static void build_nodes(struct builder *b)
@@ -123,19 +160,16 @@ static void build_nodes(struct builder *b)
 	tree->sums = xcalloc(l->nr + 1, sizeof(*tree->sums));
 	if (b->with_events)
 		tree->event_sums = xcalloc(l->nr + 1, sizeof(*tree->event_sums));
+	if (b->outliner) {
+		free(tree->nodes);
+		tree->nodes = NULL;
+		build_outline(b);
+		return;
+	}
 	open_node(b, 0, 0);
 	for (size_t i = 0; i < l->nr; i++) {
-		/*
-		 * Sorted lines are scattered in memory. (In a function, gcc 12 drops the prefetch.)
-		 */
-		if (i + AHEAD < l->nr) {
-			const struct stack_item *next = &l->list[i + AHEAD];
-			const uint32_t *words = l->words.words + next->line;
-
-			words += b->with_inlined ? 0 : next->key;
-			__builtin_prefetch(words);
-			__builtin_prefetch(words + 16);
-		}
+		if (i % BATCH == 0)
+			prefetch_lines(b, i + BATCH);
 		depth = walk_line(b, l->list[i].line, depth, (uint32_t)l->list[i].key);
 		add_share(b, l->list[i].number, b->path[depth].node);
 	}
@@ -178,6 +212,12 @@ static void add_up_gil(struct tree *tree, const struct profile *p)
 	}
 }
 
+/* Margins and samples are by node, and only the last line tells if a node is inlined. */
+static bool allows_outline(const struct builder *b, const struct profile *p)
+{
+	return !b->with_inlined && !b->with_events && !b->tree->sample_nodes && !p->samples_memory;
+}
+
 int tree_new(const struct profile *p, const struct tree_opts *opts, struct tree **ret_tree)
 {
 	struct tree *tree = xcalloc(1, sizeof(*tree));
@@ -195,6 +235,8 @@ int tree_new(const struct profile *p, const struct tree_opts *opts, struct tree 
 	b.with_events = tree->info->counted_by != tree->column;
 	if (tree->sample_nodes)
 		b.nodes_of = xcalloc(b.lines.nr_numbers, sizeof(*b.nodes_of));
+	if (opts->outline_parts && allows_outline(&b, p))
+		b.outliner = outliner_new(tree, b.lines.total, opts);
 	build_nodes(&b);
 	place_samples(&b);
 	if (opts->gil)
@@ -224,6 +266,7 @@ void tree_free(struct tree *tree)
 	free(tree->event_sums);
 	free(tree->sample_nodes);
 	free(tree->gil);
+	outline_free(tree->outline);
 	if (tree->ratio) {
 		free(tree->ratio->self);
 		free(tree->ratio->total);
@@ -235,8 +278,11 @@ void tree_free(struct tree *tree)
 struct tree_sum *tree_sums(const struct tree *tree)
 {
 	struct tree_sum *sums = xcalloc(tree->functions.nr, sizeof(*sums));
-	uint32_t *end = xcalloc(tree->functions.nr, sizeof(*end));
+	uint32_t *end;
 
+	if (tree->outline)
+		return memcpy(sums, tree->outline->sums, tree->functions.nr * sizeof(*sums));
+	end = xcalloc(tree->functions.nr, sizeof(*end));
 	for (uint32_t i = 0; i < tree->nr_nodes; i++) {
 		const struct tree_node *n = &tree->nodes[i];
 		struct tree_sum *sum = &sums[n->function];

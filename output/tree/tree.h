@@ -17,6 +17,8 @@
 #include "core/profile/profile.h"
 #include "output/tree/functions.h"
 
+struct tree;
+
 /* Sums stay below this, so that JavaScript, whose numbers are doubles, holds them exactly. */
 #define TREE_MAX_TOTAL (UINT64_C(1) << 53)
 
@@ -37,6 +39,39 @@ struct tree_events {
 /* Of a function's self the part for which the GIL is known, and of that the part that held it. */
 struct tree_gil {
 	uint64_t known, held;
+};
+
+/* How many nodes an outline leaves out below a node. */
+struct tree_cut {
+	uint32_t nr;
+	uint32_t deepest; /* depth of the deepest of them, if there are any */
+};
+
+/*
+ * A million stacks can have 15 million nodes, of which a picture shows a few thousand. An outline
+ * has only the children of nodes that are wide enough; tree_sink gets the others too. A node
+ * without its children has its total as self.
+ */
+struct tree_outline {
+	uint64_t least;	       /* a node whose total is less has no children here */
+	struct tree_cut *cuts; /* by node */
+	struct tree_sum *sums; /* by function, of all nodes: see tree_sums() */
+	/*
+	 * By function: the events of the stacks in which it is the lowest marker, other than those
+	 * of repeated frames. NULL: there are no markers.
+	 */
+	uint64_t *marked;
+};
+
+/*
+ * Takes all nodes of a tree in order, as chains: the first node is at `depth`, and each of the
+ * others is the only child so far of the one before. All but the last have no self. No node is
+ * inlined.
+ */
+struct tree_sink {
+	void (*take)(void *arg, const struct tree *tree, const uint32_t *functions, uint32_t depth,
+		     uint32_t nr, uint64_t self);
+	void *arg;
 };
 
 /* How much there is for each of another column (ratio.h), by function. */
@@ -62,7 +97,8 @@ struct tree {
 	uint32_t *sample_nodes;
 	/* If requested: by function; NULL if nothing is known of the GIL. */
 	struct tree_gil *gil;
-	struct tree_ratio *ratio; /* to another column: ratio_add(); or NULL */
+	struct tree_ratio *ratio;     /* to another column: ratio_add(); or NULL */
+	struct tree_outline *outline; /* NULL: all nodes are there */
 };
 
 struct tree_opts {
@@ -72,6 +108,13 @@ struct tree_opts {
 	const char *event; /* the column is that of this event, which not every profile has */
 	bool sample_nodes; /* fill tree.sample_nodes */
 	bool gil;	   /* fill tree.gil */
+	/*
+	 * If not 0, make an outline if the tree allows that: leave out what is below nodes that
+	 * have less than one of so many parts of the whole. tree.outline tells if it was made; only
+	 * then the sink was called.
+	 */
+	uint32_t outline_parts;
+	struct tree_sink sink; /* take: NULL = not needed */
 };
 
 /* Sums over all nodes of a function. Recursive calls count once in the total. */
@@ -113,6 +156,12 @@ static inline struct tree_events tree_events_of(const struct tree *tree, const s
 
 	return (struct tree_events){ sums[n[1].line] - before,
 				     sums[tree->nodes[n->end].line] - before };
+}
+
+/* How many nodes are left out below this one. */
+static inline struct tree_cut tree_cut_of(const struct tree *tree, uint32_t node)
+{
+	return tree->outline ? tree->outline->cuts[node] : (struct tree_cut){ 0 };
 }
 
 static inline const struct tree_function *tree_function_of(const struct tree *tree, uint32_t node)
