@@ -582,3 +582,19 @@ tall_diff() {
 		}
 	EOT
 }
+
+# bats test_tags=full
+@test "a browser that cannot read base64 itself shows the same picture" {
+	page kinds.svg <<-'EOT'
+		const frames = () => page.eval(`document.querySelector(".frames").innerHTML`);
+		const expected = await frames();
+		await page.send("Page.addScriptToEvaluateOnNewDocument", {source: `delete Uint8Array.fromBase64;
+			document.addEventListener("sprof-ready", () => { window.isReady = true; }, true)`});
+		await page.send("Page.reload");
+		// A page that is being left cannot answer.
+		while (!await page.eval(`window.isReady`).catch(() => false))
+			await new Promise(resolve => setTimeout(resolve, 50));
+		assert.equal(await page.eval(`typeof Uint8Array.fromBase64`), "undefined");
+		assert.equal(await frames(), expected);
+	EOT
+}

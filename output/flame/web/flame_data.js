@@ -19,6 +19,8 @@ const KIND_KERNEL = 1, KIND_MARKER = 3, KIND_THREAD = 4, KIND_GPU = 6, KIND_RANG
 const KINDS = ["native", "kernel", "jit", "marker", "thread",
 	"python", "gpu", "range", "unknown"];
 const FINEST_WHOLE = 2 ** 40, RECENT = 3;
+/* The first depth that 16 bits do not hold. */
+const SMALL_DEPTH = 2 ** 16;
 
 let functions = [], modules = [], files = [];
 /* {name, title, measure, events, exact} of the column; measure formats a value, null = plain */
@@ -38,10 +40,18 @@ let sources = [], current = 0, loads = 0;
 /* The lower column of a butterfly, now and at the start; -1 = none. */
 let below = -1, homeBelow = -1;
 
+/* The bytes that base64 stands for. Browsers of before 2025 do not offer that themselves. */
+function fromBase64(text) {
+	if (Uint8Array.fromBase64)
+		return Uint8Array.fromBase64(text);
+	const binary = atob(text), bytes = new Uint8Array(binary.length);
+	for (let i = 0; i < bytes.length; i++)
+		bytes[i] = binary.charCodeAt(i);
+	return bytes;
+}
+
 async function inflate(text) {
-	const bytes = Uint8Array.fromBase64 ? Uint8Array.fromBase64(text) :
-		Uint8Array.from(atob(text), c => c.charCodeAt(0));
-	const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
+	const stream = new Blob([fromBase64(text)]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
 	return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
@@ -65,13 +75,38 @@ function reader(data) {
 	const string = () => utf8.decode(take(varint()));
 	const column = nr => {
 		const values = new Float64Array(nr);
+		let here = at; /* a local is faster, and there may be millions */
+		for (let i = 0; i < nr; i++) {
+			let byte = data[here++], value = byte & 127;
+			for (let unit = 128; byte & 128; unit *= 128) {
+				byte = data[here++];
+				value += (byte & 127) * unit;
+			}
+			values[i] = value;
+		}
+		at = here;
+		return values;
+	};
+	/* The same in less memory: a byte each if all are below 128, half of it if all of it adds up to less than 2^32. */
+	const smallColumn = nr => {
+		const start = at, end = at + nr;
+		let sum = 0, most = 0;
+		for (let i = start; i < end; i++)
+			most |= data[i];
+		if (most < 128 && nr < 2 ** 25)
+			return take(nr).slice();
+		const values = new Uint32Array(nr);
 		for (let i = 0; i < nr; i++) {
 			const byte = data[at];
-			values[i] = byte < 128 ? (at++, byte) : varint();
+			sum += values[i] = byte < 128 ? (at++, byte) : varint();
+			if (sum >= 2 ** 32) {
+				at = start;
+				return column(nr);
+			}
 		}
 		return values;
 	};
-	return {varint, take, string, column, strings: () => Array.from({length: varint()}, string)};
+	return {varint, take, string, column, smallColumn, strings: () => Array.from({length: varint()}, string)};
 }
 
 function decodeFunctions(from) {
@@ -109,16 +144,38 @@ function decodeBytes(from, nr, largest) {
 	return values;
 }
 
+/* An array of that size, which begins with what is in the `old` one, if there is one. */
+function resized(Type, size, old) {
+	const array = new Type(size);
+	if (old)
+		array.set(old);
+	return array;
+}
+
+/* The nodes on the path from the root to the latest node: by depth. */
+class Path {
+	constructor() {
+		this.grow(1024);
+	}
+
+	grow(capacity) {
+		this.capacity = capacity;
+		this.node = resized(Uint32Array, capacity, this.node);
+		this.fn = resized(Uint32Array, capacity, this.fn);
+		this.before = resized(Float64Array, capacity, this.before); /* the selves of all nodes before it */
+	}
+}
+
 /*
- * Reads depths, functions and inlining. A function is mostly told by its place among those that its
- * parent's function called last, which are in `recent`, three for each function. Written out,
- * because there may be millions of nodes.
+ * Reads the nodes of a tree, and sets their ends and totals where their subtrees end. A function is mostly told
+ * by its place among those that its parent's function called last, which are in `recent`, three for each
+ * function. Written out, because there may be millions of nodes.
  */
-function decodeSteps(from, {nr, depth, inlined, fn}) {
-	const size = from.varint(), nrCalls = from.varint(), bytes = from.take(size);
-	const calls = decodeBytes(from, nrCalls, functions.length);
-	const recent = new Uint32Array(functions.length * RECENT), last = new Uint32Array(nr + 1);
-	let at = 0, call = 0, deep = 0;
+function decodeNodes(bytes, calls, tree) {
+	const {nr, parent, inlined, fn, end, total, self} = tree;
+	const recent = new Uint32Array(functions.length * RECENT), path = new Path();
+	let {depth} = tree, {node: nodes, fn: last, before, capacity} = path;
+	let at = 0, call = 0, deep = 0, sum = self[0];
 	for (let i = 1; i < nr; i++) {
 		let step = bytes[at++];
 		if (step > 127) { /* a varint */
@@ -130,8 +187,19 @@ function decodeSteps(from, {nr, depth, inlined, fn}) {
 					break;
 			}
 		}
-		const place = step & 3, up = step >>> 3;
+		const place = step & 3, up = step >>> 3, older = deep;
 		deep += 1 - up;
+		for (let level = older; level >= deep; level--) {
+			const node = nodes[level];
+			end[node] = i;
+			total[node] = sum - before[level];
+		}
+		if (deep === capacity) {
+			path.grow(capacity * 2);
+			({node: nodes, fn: last, before, capacity} = path);
+		}
+		if (deep === SMALL_DEPTH)
+			depth = tree.depth = Uint32Array.from(depth);
 		const slot = last[deep - 1] * RECENT, first = recent[slot], second = recent[slot + 1];
 		const f = place === 0 ? first : place === 1 ? second : place === 2 ? recent[slot + 2] :
 			calls[call++] + (up ? last[deep] : 0);
@@ -142,22 +210,35 @@ function decodeSteps(from, {nr, depth, inlined, fn}) {
 				recent[slot + 2] = second;
 		}
 		last[deep] = fn[i] = f;
+		nodes[deep] = i;
+		before[deep] = sum;
+		sum += self[i];
+		parent[i] = nodes[deep - 1];
 		depth[i] = deep;
-		inlined[i] = step >>> 2 & 1;
+		if (step & 4)
+			inlined[i] = 1;
+	}
+	for (; deep >= 0; deep--) {
+		end[nodes[deep]] = nr;
+		total[nodes[deep]] = sum - before[deep];
 	}
 }
 
 function decodeTree(from, flags) {
-	const nr = from.varint();
-	const tree = {nr, depth: new Uint32Array(nr), inlined: new Uint8Array(nr), fn: new Uint32Array(nr)};
-	decodeSteps(from, tree);
-	tree.self = from.column(nr);
-	tree.samples = flags & FLAG_SAMPLES ? from.column(nr) : tree.self;
+	const nr = from.varint(), size = from.varint(), nrCalls = from.varint(), bytes = from.take(size);
+	const calls = decodeBytes(from, nrCalls, functions.length);
+	const column = isDiff ? from.column : from.smallColumn; /* a diff scales its values */
+	const self = column(nr), samples = flags & FLAG_SAMPLES ? column(nr) : self;
+	/* Arrays are as small as they can be: a page of many nodes waits for its memory. */
+	const tree = {nr, self, samples, depth: new Uint16Array(nr), parent: new Uint32Array(nr), inlined: new Uint8Array(nr),
+		fn: functions.length > 0xffff ? new Uint32Array(nr) : new Uint16Array(nr), end: new Uint32Array(nr),
+		total: self instanceof Float64Array ? new Float64Array(nr) : new Uint32Array(nr)};
+	decodeNodes(bytes, calls, tree);
 	if (isDiff) {
-		const self = from.column(nr);
-		tree.before = {self, samples: flags & FLAG_SAMPLES ? from.column(nr) : self};
+		const before = from.column(nr);
+		tree.before = {self: before, samples: flags & FLAG_SAMPLES ? from.column(nr) : before};
 	}
-	return complete(tree);
+	return addUp(tree, tree.total);
 }
 
 /* The exact times of a thread, in us: [wall, running, waiting for a CPU, waiting]; null: not known. */
@@ -173,7 +254,7 @@ function decodeTimeline(from) {
 	for (let i = 1; i < nr; i++)
 		time[i] += time[i - 1];
 	t.thread = from.column(nr);
-	t.node = Uint32Array.from(from.column(nr));
+	t.node = new Uint32Array(from.column(nr));
 	t.weight = from.column(nr);
 	return t;
 }
@@ -247,32 +328,38 @@ async function load(index, other) {
 }
 
 function totalsOf(tree, values) {
-	const totals = Float64Array.from(values), parent = tree.parent;
+	const totals = values instanceof Uint8Array ? Uint32Array.from(values) : values.slice(), {parent} = tree;
 	for (let i = tree.nr - 1; i > 0; i--)
 		totals[parent[i]] += totals[i];
 	return totals;
 }
 
-/* Computes parents, ends and totals from depths and selves. */
-function complete(tree) {
-	const {nr, depth} = tree, path = [0];
-	const parent = tree.parent = new Uint32Array(nr), end = tree.end = new Uint32Array(nr);
-
+function parentsOf({nr, depth}) {
+	const parent = new Uint32Array(nr), path = [0];
 	for (let i = 1; i < nr; i++) {
 		parent[i] = path[depth[i] - 1];
 		path[depth[i]] = i;
 	}
-	for (let i = nr - 1; i >= 0; i--) {
-		if (!end[i])
-			end[i] = i + 1;
-		if (i && end[parent[i]] < end[i])
-			end[parent[i]] = end[i];
-	}
-	return addUp(tree);
+	return parent;
 }
 
-function addUpOne(tree) {
-	tree.total = totalsOf(tree, tree.self);
+/* Computes ends and totals from depths and selves, and parents where there are none. */
+function complete(tree) {
+	const {nr, self} = tree, parent = tree.parent || (tree.parent = parentsOf(tree));
+	const end = tree.end = new Uint32Array(nr), total = self.slice();
+
+	end[0] = nr;
+	for (let i = nr - 1; i > 0; i--) {
+		const above = parent[i], last = end[i] || (end[i] = i + 1);
+		if (!end[above])
+			end[above] = last;
+		total[above] += total[i];
+	}
+	return addUp(tree, total);
+}
+
+function addUpOne(tree, total) {
+	tree.total = total;
 	tree.totalSamples = tree.samples === tree.self ? tree.total : totalsOf(tree, tree.samples);
 	tree.whole = tree.total[0];
 	tree.wholeSamples = tree.totalSamples[0];
@@ -280,13 +367,13 @@ function addUpOne(tree) {
 	tree.unit = 1;
 }
 
-function addUp(tree) {
+function addUp(tree, total) {
 	const b = tree.before;
-	addUpOne(tree);
+	addUpOne(tree, total);
 	tree.metric = metric;
 	if (tree.other) {
 		tree.twin = {...tree, ...tree.other, metric: lower, twin: tree};
-		addUpOne(tree.twin);
+		addUpOne(tree.twin, totalsOf(tree.twin, tree.twin.self));
 	}
 	if (b) {
 		b.total = totalsOf(tree, b.self);
@@ -315,19 +402,20 @@ function addSides(tree) {
 		{self: removed, total: totalsOf(tree, removed)}];
 }
 
-/* The sums by function. Recursive calls count once in the total. */
+/* The sums by function, and its nodes. Recursive calls count once in the total. */
 function sumColumn(tree, own, all) {
 	const size = functions.length, inside = new Uint32Array(size), {nr, fn, end} = tree;
-	const result = {self: new Float64Array(size), total: new Float64Array(size)};
+	const self = new Float64Array(size), total = new Float64Array(size), frames = new Uint32Array(size);
 	for (let i = 0; i < nr; i++) {
 		const f = fn[i];
-		result.self[f] += own[i];
+		self[f] += own[i];
+		frames[f]++;
 		if (i < inside[f])
 			continue;
 		inside[f] = end[i];
-		result.total[f] += all[i];
+		total[f] += all[i];
 	}
-	return result;
+	return {self, total, frames};
 }
 
 /*
@@ -335,11 +423,8 @@ function sumColumn(tree, own, all) {
  */
 function sumsOf(tree) {
 	if (!tree.sums) {
-		const b = tree.before, s = tree.sums = {frames: new Uint32Array(functions.length)};
-		s.now = sumColumn(tree, tree.self, tree.total);
+		const b = tree.before, now = sumColumn(tree, tree.self, tree.total), s = tree.sums = {now, frames: now.frames};
 		s.samples = tree.samples === tree.self ? s.now : sumColumn(tree, tree.samples, tree.totalSamples);
-		for (let i = 0; i < tree.nr; i++)
-			s.frames[tree.fn[i]]++;
 		if (b) {
 			s.before = sumColumn(tree, b.self, b.total);
 			s.beforeSamples = sumColumn(tree, b.samples, b.totalSamples);

@@ -13,12 +13,7 @@ class TreeBuilder {
 	}
 
 	grow(capacity) {
-		const copy = (Type, old) => {
-			const array = new Type(capacity);
-			if (old)
-				array.set(old);
-			return array;
-		};
+		const copy = (Type, old) => resized(Type, capacity, old);
 		this.capacity = capacity;
 		this.fn = copy(Uint32Array, this.fn);
 		this.parent = copy(Uint32Array, this.parent);
