@@ -35,6 +35,7 @@ enum walk_end {
 	END_NO_USER = 10,    /* kernel thread: nothing to walk */
 	END_TOO_LONG = 11,   /* the sample's budget was spent (budget.h) */
 	END_OVER_LIMIT = 12, /* the tables have no room for this file's rows (limits.h) */
+	END_NO_TABLE = 13,   /* the process has no table of mappings yet */
 };
 
 /* Returns the end of a walk whose last step had this status; WALK_OK: it ran out of room. */

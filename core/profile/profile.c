@@ -446,6 +446,7 @@ const char *marker_name(enum marker marker)
 		[MARKER_LEFT_OUT] = "[incomplete: frames left out]",
 		[MARKER_REPEATED] = "[repeated frames]",
 		[MARKER_GUESSED] = "[incomplete: guessed callers]",
+		[MARKER_NO_TABLE] = "[incomplete: no unwind table yet]",
 	};
 
 	return (unsigned int)marker < NR_MARKERS ? names[marker] : "[marker]";

@@ -59,6 +59,7 @@ enum marker {
 	MARKER_REPEATED = 14, /* frames that are counted and not stored: repeat_marker.h */
 	/* No rule led on; the callers below the marker were looked for on the stack. */
 	MARKER_GUESSED = 15,
+	MARKER_NO_TABLE = 16, /* the tables for this code were not made yet */
 	NR_MARKERS
 };
 

@@ -79,7 +79,7 @@ _Static_assert(sizeof(struct process_entry) == 28, "no holes");
 
 /* At most so many snapshots of a process are sent after its map table was published. */
 #define MAX_SNAPSHOTS 1024
-/* The same while it has no table yet: enough for the time that it takes to make one. */
+/* The same while it has no table yet, while the recorder does not keep up. */
 #define MAX_FIRST_SNAPSHOTS 256
 
 enum event_type {

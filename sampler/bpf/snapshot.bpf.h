@@ -46,22 +46,35 @@ struct {
 	__uint(value_size, sizeof(struct snapshot_buffer));
 } snapshots SEC(".maps");
 
-/* Copying is expensive: has the ring room for a snapshot? */
-static __always_inline bool has_room_for_snapshot(void)
+/*
+ * Copying is expensive: has that part of the ring room for a snapshot, beside what is in the ring?
+ * The rest is for samples: the recorder may be late.
+ */
+static __always_inline bool has_room_for_snapshot(__u64 parts)
 {
 	return bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) + sizeof(struct snapshot_buffer) <=
-	       bpf_ringbuf_query(&ring, BPF_RB_RING_SIZE);
+	       bpf_ringbuf_query(&ring, BPF_RB_RING_SIZE) / parts;
+}
+
+/* A process without a table sends more than the first ones only if the recorder keeps up. */
+static __always_inline bool may_send_snapshot(const struct process_entry *p)
+{
+	if (p->nr_snapshots >= MAX_SNAPSHOTS)
+		return false;
+	if (p->nr_maps || p->nr_snapshots < MAX_FIRST_SNAPSHOTS)
+		return has_room_for_snapshot(2);
+	return has_room_for_snapshot(4);
 }
 
 /* Is the stack to be sent as a snapshot? If there is no room for one, its frames are sent. */
 static __always_inline bool wants_snapshot(struct walk_state *st, struct process_entry *p)
 {
-	if (st->end != END_NO_MAP && st->end != END_PENDING && st->end != END_NEED_DWARF)
+	if (st->end != END_NO_MAP && st->end != END_PENDING && st->end != END_NEED_DWARF &&
+	    st->end != END_NO_TABLE)
 		return false;
 	if (st->budget.left < 0 && is_over(st, walk_ns))
 		return false;
-	return p && p->nr_snapshots < (p->nr_maps ? MAX_SNAPSHOTS : MAX_FIRST_SNAPSHOTS) &&
-	       has_room_for_snapshot();
+	return p && may_send_snapshot(p);
 }
 
 /*

@@ -257,7 +257,7 @@ __noinline int look_up_rule(struct walk_state *st, __u64 pc)
 	if (pc < st->map_start || pc >= st->map_end) {
 		budget_charge(&st->budget, COST_LOOKUP);
 		if (!find_map(st, pc)) {
-			st->end = END_NO_MAP;
+			st->end = st->nr_maps ? END_NO_MAP : END_NO_TABLE;
 			return 1;
 		}
 	}

@@ -172,6 +172,8 @@ static void on_stack(struct ebpf_drain *d, const struct stack_event *e, size_t s
 
 	if (!stack_is_whole(e, size))
 		return;
+	if (e->end == END_NO_TABLE && p && ebpf_has_no_room(p))
+		w.marker = MARKER_OVER_LIMIT;
 	if (w.nr_joined)
 		w.marker = MARKER_LEFT_OUT;
 	if (e->nr_total > e->nr_user) {
@@ -320,8 +322,10 @@ static void on_snapshot(struct ebpf_drain *d, const struct snapshot_event *e, si
 		ebpf_own(p)->nr_snapshots++;
 		ebpf_saw_image(d->targets, p, e->exec_id);
 	}
-	if (p && e->end == END_NO_MAP)
+	if (p && (e->end == END_NO_MAP || e->end == END_NO_TABLE))
 		ebpf_reread(d->targets, p);
+	if (p)
+		ebpf_publish_first(d->targets, p);
 	ebpf_files_await(d->targets->files, d->tables_until_ns);
 	leaf_only = monotonic_ns() >= d->unwind_until_ns;
 	d->stats->nr_snapshots += !leaf_only;

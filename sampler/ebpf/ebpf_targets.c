@@ -117,6 +117,12 @@ static void publish(struct ebpf_targets *t, struct process *p)
 	ebpf_publish_maps(&t->publisher, p);
 }
 
+void ebpf_publish_first(struct ebpf_targets *t, struct process *p)
+{
+	if (!ebpf_own(p)->region && p->dirty && !p->exec_pending)
+		publish(t, p);
+}
+
 int ebpf_process(struct ebpf_targets *t, pid_t pid, uint32_t exec_id, struct process **ret_process)
 {
 	struct process *p = ebpf_find_process(t, pid);

@@ -42,6 +42,11 @@ void ebpf_targets_fini(struct ebpf_targets *t);
  * ended) and *ret_process NULL.
  */
 int ebpf_process(struct ebpf_targets *t, pid_t pid, uint32_t exec_id, struct process **ret_process);
+/*
+ * Publishes the mappings of a process that has no table, not waiting for the end of the round: what
+ * is left of it may be spent on the stacks that were copied because there is no table.
+ */
+void ebpf_publish_first(struct ebpf_targets *t, struct process *p);
 /* NULL where the process is not known. */
 struct process *ebpf_find_process(const struct ebpf_targets *t, pid_t pid);
 

@@ -72,6 +72,11 @@ uint32_t ebpf_nr_published(const struct process *p)
 	return region ? region->nr : 0;
 }
 
+bool ebpf_has_no_room(const struct process *p)
+{
+	return !ebpf_own(p)->region && !p->dirty;
+}
+
 void ebpf_free_retired(struct ebpf_publisher *b, uint64_t now)
 {
 	size_t kept = 0;

@@ -6,6 +6,7 @@
 #ifndef SPROF_PUBLISH_MAPPINGS_H
 #define SPROF_PUBLISH_MAPPINGS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -44,6 +45,8 @@ void ebpf_share_maps(struct process *child, const struct process *parent);
 void ebpf_retire_maps(struct ebpf_publisher *b, struct process *p);
 /* How many entries its table has; 0 without one. */
 uint32_t ebpf_nr_published(const struct process *p);
+/* Is the process without a table because none has room, not because it is to be written yet? */
+bool ebpf_has_no_room(const struct process *p);
 
 /* Once in a round: gives regions back that no walk can be reading any more. */
 void ebpf_free_retired(struct ebpf_publisher *b, uint64_t now_ns);

@@ -209,7 +209,8 @@ static void add_user_frame(struct writer *s, uint64_t word)
 
 	if (frame == PROFILE_NONE) {
 		/* The marker already says that the walk ended at an unknown address. */
-		if (s->nr == 1 && s->w->marker == MARKER_UNKNOWN)
+		if (s->nr == 1 &&
+		    (s->w->marker == MARKER_UNKNOWN || s->w->marker == MARKER_NO_TABLE))
 			return;
 		frame = marker_frame(s->out,
 				     FRAME_IS_PYTHON(word) ? MARKER_PYTHON : MARKER_UNKNOWN);

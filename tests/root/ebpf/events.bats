@@ -54,6 +54,31 @@ needs_tracefs() {
 }
 
 # The period also counts faults of other processes. Of so many samples the deviation is 3 to 5 %.
+# As long as the recorder has no time for the tables of a program, its stacks are copied up to a limit.
+@test "a stack that was met before the tables were made says so" {
+	record -c 1 -e page-faults -- sh -c 'kill -STOP $PPID; "$0" 300; kill -CONT $PPID' "$TARGETS/kernel_events"
+	"$SPROF" info --json data >info.json
+	"$SPROF" fold --column page-faults data >folded
+	"$SPROF" info data
+	grep -E ';(few|many)' folded
+	near "$(weight page-faults many)" 2100 1
+	! grep -F '[unknown];' folded
+	# Those of before are whole, and of the others each is counted.
+	grep -qE ';main;(few|many)' folded
+	local told
+	told=$(awk '/\[incomplete: no unwind table yet\]/ { n += $NF } END { print n + 0 }' folded)
+	[ "$told" -gt 100 ]
+	jq -e --argjson told "$told" '[.incomplete_by_reason[] | select(.reason == "[incomplete: no unwind table yet]").samples] == [$told]' info.json
+	"$SPROF" info data | grep -F '[incomplete: no unwind table yet]'
+}
+
+@test "a program that begins on a busy CPU has its callers" {
+	taskset -c 0 timeout 60 "$SPROF" record -q --source ebpf -o data -c 1 -e page-faults -- taskset -c 0 "$TARGETS/kernel_events" 100
+	"$SPROF" fold --column page-faults data | grep -E ';(few|many)'
+	[ "$(weight page-faults many)" -ge 695 ]
+	near "$(weight page-faults main)" 1005 2
+}
+
 @test "samples of an event weigh their period, beside the clock" {
 	record -F 999 -e cpu-clock,page-faults@10 -- "$TARGETS/kernel_events" 2000
 	near "$(weight page-faults few)" 6000 15

@@ -10,6 +10,7 @@
 #include "core/profile/memory_sink.h"
 #include "core/profile/profile.h"
 #include "core/profile/repeat_marker.h"
+#include "core/profile/walk_marker.h"
 #include "sampler/sink/sample_sink.h"
 #include "sampler/target/process.h"
 
@@ -105,6 +106,21 @@ static void the_end_of_a_walk_is_marked_at_the_root(void **state)
 	assert_int_equal(numbers[1], 1);
 }
 
+/* The leaf may lie in a mapping that is not known yet either: the reason stands for both. */
+static void a_stack_of_before_the_tables_says_so_once(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t nowhere = 8;
+	struct walked w = { .user = &nowhere, .nr_user = 1, .marker = walk_marker(END_NO_TABLE) };
+	int64_t numbers[8];
+	int incomplete;
+
+	assert_int_equal(numbers_of(f, &w, numbers, &incomplete), 1);
+	assert_int_equal(incomplete, MARKER_NO_TABLE);
+	assert_int_equal(numbers[0], -1 - MARKER_NO_TABLE);
+	assert_int_equal(walk_marker(END_PENDING), MARKER_NO_TABLE);
+}
+
 static void a_joined_root_end_is_below_the_marker(void **state)
 {
 	struct fixture *f = *state;
@@ -179,6 +195,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 		TEST(a_stack_is_root_first),
 		TEST(the_end_of_a_walk_is_marked_at_the_root),
+		TEST(a_stack_of_before_the_tables_says_so_once),
 		TEST(a_joined_root_end_is_below_the_marker),
 		TEST(the_deepest_stack_with_all_its_parts_is_whole),
 		TEST(repeated_frames_of_a_deep_stack_are_counted),
