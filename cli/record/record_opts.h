@@ -36,6 +36,7 @@ struct record_opts {
 	bool no_python, no_cache;
 	enum source_clock clock;
 	bool latency, wakers, syscalls; /* as in source_config */
+	uint64_t wait_period_ns;	/* the same */
 	uint64_t syscalls_ns;
 	bool quiet, verbose;
 	struct continuous_opts continuous;

@@ -14,6 +14,7 @@
 #include "cli/options/all_users.h"
 #include "cli/options/duration.h"
 #include "cli/options/event_specs.h"
+#include "cli/options/frequency.h"
 #include "cli/record/record_opts.h"
 #include "core/base/alloc.h"
 #include "core/base/buffer.h"
@@ -21,7 +22,6 @@
 
 #define DEFAULT_ATTACH_HZ 99 /* prime to the usual timer rates, and cheap enough for production */
 #define DEFAULT_LAUNCH_HZ 999
-#define MAX_HZ 20000
 #define MAX_PIDS 4096
 
 enum { /* keys of the options without a letter */
@@ -31,6 +31,7 @@ enum { /* keys of the options without a letter */
        OPT_CLOCK,
        OPT_LATENCY,
        OPT_WAKERS,
+       OPT_WAIT_PERIOD,
        OPT_BACKTRACE,
        OPT_KINDS,
        OPT_OVERHEAD,
@@ -104,6 +105,10 @@ static const struct argp_option options[] = {
 	  "Also divide each CPU sample by the number of threads of the target that run then (all, "
 	  "with -a): the column latency shows what the elapsed time goes to, serial code most",
 	  0 },
+	{ "wait-period", OPT_WAIT_PERIOD, "TIME", 0,
+	  "With --clock wall or off: sample all waits of that time and longer, if that is at most "
+	  "2000 a second; of shorter ones, one for each such time (default: 1ms)",
+	  0 },
 	{ "wakers", OPT_WAKERS, NULL, 0,
 	  "With --clock wall or off: on top of the stack of a wait, show which thread ended it, "
 	  "and "
@@ -113,16 +118,13 @@ static const struct argp_option options[] = {
 	{ 0 }
 };
 
-static uint32_t parse_freq(const char *text, struct argp_state *state)
+static uint64_t parse_wait_period(const char *text, struct argp_state *state)
 {
-	char *end;
-	unsigned long hz;
+	uint64_t ns = duration_argument(text, state);
 
-	errno = 0;
-	hz = strtoul(text, &end, 10);
-	if (errno || end == text || *end || text[0] == '-' || !hz || hz > MAX_HZ)
-		argp_error(state, "'%s' is not a frequency between 1 and %d", text, MAX_HZ);
-	return (uint32_t)hz;
+	if (ns < SOURCE_MIN_WAIT_PERIOD_NS || ns > SOURCE_MAX_WAIT_PERIOD_NS)
+		argp_error(state, "'%s' is not a time from 100us to 1s", text);
+	return ns;
 }
 
 static enum source_clock parse_clock(const char *text, struct argp_state *state)
@@ -272,6 +274,11 @@ static void check_clock(const struct record_opts *o, struct argp_state *state)
 			   o->source);
 	if (o->latency && (o->clock == CLOCK_OFF || o->events.alone))
 		argp_error(state, "--latency divides CPU time, which is not sampled here");
+	if (o->wait_period_ns && o->clock == CLOCK_CPU)
+		argp_error(state, "--wait-period needs --clock wall or off");
+	if (o->wait_period_ns && is_timer)
+		argp_error(state, "source timer samples waits at its rate (-F), "
+				  "only ebpf has a period for them");
 	if (o->wakers && o->clock == CLOCK_CPU)
 		argp_error(state, "--wakers needs --clock wall or off");
 	if (o->wakers && is_timer)
@@ -313,7 +320,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'p': parse_pids(arg, o, state); return 0;
 	case 'a': o->system_wide = true; return 0;
 	case OPT_ALL_USERS: o->all_users = true; return 0;
-	case 'F': o->freq_hz = parse_freq(arg, state); return 0;
+	case 'F': o->freq_hz = frequency_argument(arg, state); return 0;
 	case 'd': o->duration_ns = duration_argument(arg, state); return 0;
 	case 's': o->source = arg; return 0;
 	case 'e': parse_events(arg, o, state); return 0;
@@ -333,6 +340,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPT_CLOCK: o->clock = parse_clock(arg, state); return 0;
 	case OPT_LATENCY: o->latency = true; return 0;
 	case OPT_WAKERS: o->wakers = true; return 0;
+	case OPT_WAIT_PERIOD: o->wait_period_ns = parse_wait_period(arg, state); return 0;
 	default: return ARGP_ERR_UNKNOWN;
 	}
 }

@@ -117,7 +117,8 @@ static void check(struct top_opts *o, struct argp_state *state)
 	}
 	if (r->nr_pids || r->nr_names || r->system_wide || r->nr_cgroups || r->by_user)
 		argp_error(state, "look at '%s' or at what runs: one at a time", o->file);
-	if (r->freq_hz || r->duration_ns || r->clock != CLOCK_CPU || r->latency || r->wakers)
+	if (r->freq_hz || r->duration_ns || r->clock != CLOCK_CPU || r->latency || r->wakers ||
+	    r->wait_period_ns)
 		argp_error(state, "'%s' has been recorded already: how is not for sprof top to say",
 			   o->file);
 }

@@ -63,6 +63,8 @@ enum source_clock {
 };
 
 #define SOURCE_MAX_CGROUPS 8
+#define SOURCE_MIN_WAIT_PERIOD_NS 100000u
+#define SOURCE_MAX_WAIT_PERIOD_NS 1000000000u
 
 /* Events that are sampled beside the clock; number i has COLUMN_EVENT_1 + i. */
 struct source_events {
@@ -97,8 +99,10 @@ struct source_config {
 	const struct source_events *events; /* NULL: none; it outlives the source */
 	bool no_python;			    /* record native frames only, even in interpreters */
 	enum source_clock clock;
-	bool latency;	      /* with each sample, count the threads of targets that run then */
-	bool wakers;	      /* with waits: also who ended them */
+	bool latency; /* with each sample, count the threads of targets that run then */
+	bool wakers;  /* with waits: also who ended them */
+	/* with waits: those that take that long are all sampled, if they are few; 0: 1 ms */
+	uint64_t wait_period_ns;
 	bool syscalls;	      /* count and time system calls */
 	uint64_t syscalls_ns; /* those that take that long become samples; 0: none */
 	enum source_runtime

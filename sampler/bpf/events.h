@@ -111,6 +111,8 @@ enum wait_state {
 	CALL_STACK = 65,  /* not a wait: the stack of a system call that took long */
 };
 
+#define MAX_WAIT_PERIOD_NS 1000000000u /* of the samples of waits */
+
 struct event_header {
 	__u16 type; /* enum event_type */
 	__u16 cpu;

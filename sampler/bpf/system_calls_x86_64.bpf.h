@@ -62,11 +62,16 @@ static __always_inline enum call_kind call_kind(__u64 nr)
 	return nr >= 256 && nr < 320 && from_256 >> (nr - 256) & 1 ? CALL_FD : CALL_OTHER;
 }
 
-static __always_inline bool is_in_futex(struct task_struct *task)
+static __always_inline __u64 call_number(struct task_struct *task)
 {
 	const struct pt_regs *regs = (const struct pt_regs *)bpf_task_pt_regs(task);
 
-	return regs->orig_rax == SYS_FUTEX;
+	return regs->orig_rax;
+}
+
+static __always_inline bool is_in_futex(struct task_struct *task)
+{
+	return call_number(task) == SYS_FUTEX;
 }
 
 /* The system call that the thread is in, which is switched from or has been. */

@@ -101,17 +101,16 @@ static __always_inline __u64 lock_of(const struct system_call *call, struct task
 }
 
 /*
- * The thread that holds the lock for which `task`, whose memory is mapped now, begins to wait; 0:
- * not known. Condition variables and semaphores wait on other values than a mutex.
+ * The thread that holds the lock for which `task`, whose memory is mapped now, begins to wait in
+ * the system call futex; 0: not known. Condition variables and semaphores wait on other values
+ * than a mutex.
  */
-static __always_inline __u32 holder_of_lock(struct task_struct *task)
+static __noinline __u32 holder_of_futex(struct task_struct *task)
 {
 	struct glibc_mutex mutex = { 0 };
 	struct system_call call;
 	__u32 command;
 
-	if (!is_in_futex(task))
-		return 0;
 	take_call(&call, task);
 	if (call.kind != CALL_FUTEX)
 		return 0;
@@ -125,6 +124,11 @@ static __always_inline __u32 holder_of_lock(struct task_struct *task)
 	    bpf_probe_read_user(&mutex, sizeof(mutex), (void *)call.args[0]))
 		return 0;
 	return mutex.lock == MUTEX_CONTENDED && !(mutex.kind & ~MUTEX_KINDS) ? mutex.owner : 0;
+}
+
+static __always_inline __u32 holder_of_lock(struct task_struct *task)
+{
+	return is_in_futex(task) ? holder_of_futex(task) : 0;
 }
 
 /* ---- files */

@@ -29,6 +29,13 @@
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
+/*
+ * By CPU, modulo their number: not 0 if a wait was drawn there. It is looked at after each switch
+ * of the machine, so it is no map. Two CPUs with the same place may lose a sample, which is
+ * counted.
+ */
+__u64 has_drawn[MAX_CPUS];
+
 /* ---- after the wait */
 
 static __always_inline bool take_waiters_context(void *ctx, struct walk_state *st)
@@ -113,24 +120,49 @@ static __always_inline int sample_wait(void *ctx, struct walk_state *st, const s
 	return !st->py.lost && send_wait(st, c);
 }
 
+#define FIRST_SAMPLES 16 /* of a thread, which are divided as they are */
+
+/*
+ * What the runnable parts of a thread's samples should add up to: the exact part of its time off a
+ * CPU, of the time that its samples stand for.
+ */
+static __always_inline __u64 should_be_runnable(const struct waiter *t, const struct drawn_wait *c,
+						__u64 queued)
+{
+	__u64 runnable = t->runnable_ns + queued;
+	__u64 off = t->runnable_ns + t->waiting_ns + c->off_ns, told = t->told_ns + c->weight;
+	__u64 distance = told < off ? off - told : told - off, share;
+
+	share = off >> 44 ? (runnable >> 16) / ((off >> 32) | 1) : (runnable << 16) / (off | 1);
+	if (distance >> 40)
+		return runnable;
+	distance = distance * share >> 16;
+	if (told >= off)
+		return runnable + distance;
+	return runnable > distance ? runnable - distance : 0;
+}
+
 /*
  * Divides the weight of a short wait as the wait itself, then moves the result a little towards the
  * thread's exact sum. The waits that a sample stands for are divided each in another way, so the
  * parts of samples alone would stray from that sum by the square root of their number. The longer
- * the runnable part, the more it is moved: stacks keep their shares of the thread's sum.
+ * the runnable part, the more it is moved: stacks keep their shares of the thread's sum. That has
+ * an effect on the sum of a few samples, so that short-lived threads would be wrong together: their
+ * parts stay as they are.
  */
 static __always_inline __u64 divide_short(const struct waiter *t, const struct drawn_wait *c,
 					  __u64 queued)
 {
-	__u64 exact = t->runnable_ns + queued;
 	__u64 part = c->weight * queued / (c->off_ns | 1); /* both factors are below 2^32 */
-	__u64 told = t->told_runnable_ns + part;
-	__u64 distance = told < exact ? exact - told : told - exact;
+	__u64 should = should_be_runnable(t, c, queued), told = t->told_runnable_ns + part;
+	__u64 distance = told < should ? should - told : told - should;
 
+	if (t->nr_told < FIRST_SAMPLES)
+		return part;
 	if (distance > 8 * c->weight)
 		distance = 8 * c->weight;
 	distance = part * distance / (2 * c->weight);
-	if (told < exact)
+	if (told < should)
 		part += distance;
 	else
 		part = part < distance ? 0 : part - distance;
@@ -146,6 +178,8 @@ static __noinline int divide_weight(struct waiter *t, struct drawn_wait *c, __u6
 	else
 		c->runnable_ns = divide_short(t, c, queued);
 	t->told_runnable_ns += c->runnable_ns;
+	t->told_ns += c->weight;
+	t->nr_told++;
 	return 0;
 }
 
@@ -167,16 +201,21 @@ static __noinline int fill_facts(struct wait_facts *f, const struct waiter *t,
 /* Samples the wait that was drawn when the running thread was switched to, if one was. */
 static __always_inline int take_wait(void *ctx)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
-	struct drawn_wait *c = this_cpus_wait();
 	__u32 cpu = bpf_get_smp_processor_id();
+	struct task_struct *task;
+	struct drawn_wait *c;
 	struct walk_state *st;
 	struct waiter *t;
-	__u64 start;
+	__u64 start, now;
 
+	if (!has_drawn[cpu & (MAX_CPUS - 1)])
+		return 0;
+	c = this_cpus_wait();
 	if (!c || !c->weight)
 		return 0;
+	has_drawn[cpu & (MAX_CPUS - 1)] = 0;
 	start = bpf_ktime_get_ns();
+	task = bpf_get_current_task_btf();
 	t = c->tid == (__u32)bpf_get_current_pid_tgid() ? waiter_of(task) : NULL;
 	st = bpf_map_lookup_elem(&states, &cpu);
 	if (!t || !st) {
@@ -189,7 +228,8 @@ static __always_inline int take_wait(void *ctx)
 			count(COUNTER_LOST);
 	}
 	c->weight = 0;
-	charge_sample(c, bpf_ktime_get_ns() - start);
+	now = bpf_ktime_get_ns();
+	charge_sample(c, now, now - start);
 	return 0;
 }
 
@@ -238,26 +278,19 @@ static __always_inline void send_first_wait(struct task_struct *task, __u64 weig
 	bpf_ringbuf_submit(e, BPF_RB_NO_WAKEUP);
 }
 
-/* Ends the wait of `task`. true: it is to be walked. */
-static __always_inline bool end_wait(struct task_struct *task, __u64 now)
+/* The wait of `task` is to be sampled. 1: it is to be walked. */
+static __noinline int add_drawn(struct task_struct *task, struct waiter *t, __u64 weight, __u64 now)
 {
-	struct waiter *t = waiter_at(task, now);
-	struct drawn_wait *c;
-	__u64 weight;
+	__u32 cpu = bpf_get_smp_processor_id();
+	struct drawn_wait *c = this_cpus_wait();
 
-	if (!t)
-		return false;
-	weight = switched_to(t, now);
-	if (!weight)
-		return false;
-	c = this_cpus_wait();
 	if (!c)
-		return false;
+		return 0;
 	keep_budget(c, now);
 	if (t->state == WAIT_NEW) {
-		t->told_runnable_ns = weight;
+		t->told_ns = t->told_runnable_ns = weight;
 		send_first_wait(task, weight, now);
-		return false;
+		return 0;
 	}
 	if (c->weight)
 		count(COUNTER_LOST);
@@ -265,7 +298,17 @@ static __always_inline bool end_wait(struct task_struct *task, __u64 now)
 	c->off_ns = t->off_ns;
 	c->tid = task->pid;
 	c->state = t->state;
-	return true;
+	has_drawn[cpu & (MAX_CPUS - 1)] = 1;
+	return 1;
+}
+
+/* Ends the wait of `task`. true: it is to be walked. */
+static __always_inline bool end_wait(struct task_struct *task, __u64 now)
+{
+	struct waiter *t = waiter_at(task, now);
+	__u64 weight = t ? switched_to(t, now) : 0;
+
+	return weight && add_drawn(task, t, weight, now);
 }
 
 static __always_inline int on_switch(void *ctx, bool preempted, struct task_struct *prev,

@@ -232,7 +232,7 @@ static __always_inline void tell_last_wait(struct seq_file *seq, struct task_str
 {
 	struct snapshot_buffer *b;
 	__u32 zero = 0, size;
-	__u64 weight = draw(&t->points, ns);
+	__u64 weight = draw_last(&t->points, ns);
 	long bytes;
 
 	b = weight ? bpf_map_lookup_elem(&snapshots, &zero) : NULL;

@@ -23,13 +23,12 @@
 
 /* The recorder reads and writes these while it runs. */
 __u64 period_ns;
-__u64 end_ns;	  /* not 0: the recording is over, and switches count no more */
-__u64 nr_drawn;	  /* waits that were to be sampled */
-__u64 samples_ns; /* the time that their samples took */
+__u64 end_ns;	/* not 0: the recording is over, and switches count no more */
+__u64 nr_drawn; /* waits that were to be sampled */
+__u64 busy_ns;	/* when a CPU last spent more than a third of its budget on samples */
 
-#define MAX_PERIOD_NS 1000000000u
 #define BUDGET_WINDOW_NS 100000000u
-/* Of a CPU's samples: their number, and the time they take. With more, period_ns is doubled. */
+/* Of one CPU's samples: their number, and the time they take. With more, period_ns is doubled. */
 const volatile __u32 max_in_window, max_ns_in_window;
 const volatile bool finds_wakers; /* at_waking() runs, too */
 #define MAX_COUNTED_NS 100000u	  /* of a sample: the host may have had the CPU in between */
@@ -48,21 +47,25 @@ struct points {
 	__u64 weight; /* the length of the stretch; 0: there is none yet */
 };
 
-/* A watched thread. Only the CPU that switches to it or from it writes here. */
+/*
+ * A watched thread. Only the CPU that switches to it or from it writes here. What each switch needs
+ * comes first: the kernel puts a word before it and lets both begin a cache line.
+ */
 struct waiter {
 	__u64 start_ns; /* since when it is watched; 0: not yet */
 	/* One of them is set: when it was switched to, or from. None: neither since start_ns. */
 	__u64 in_ns, out_ns;
-	__u64 cpu_ns, runnable_ns, waiting_ns;
 	__u64 off_ns;	 /* the last time off a CPU; it is divided at the next switch */
 	__u64 run_delay; /* of the kernel, when it was switched from */
-	__u64 switches;	 /* the kernel's count then */
-	__u64 nr_waits;
-	__u64 told_runnable_ns; /* the sum of the runnable parts of its samples */
+	__u32 state;	 /* enum wait_state, of the last wait */
+	__u32 holder;	 /* of the lock for which it waits or waited, or 0 */
 	struct points points;
-	__u32 state; /* enum wait_state, of the last wait */
+	__u64 cpu_ns, runnable_ns, waiting_ns;
+	__u64 switches; /* the kernel's count when it was switched from */
+	__u64 nr_waits;
+	__u64 told_ns, told_runnable_ns; /* the sums of its samples, and of their runnable parts */
+	__u32 nr_told;			 /* samples */
 	__u32 began_on_cpu;
-	__u32 holder;		     /* of the lock for which it waits or waited, or 0 */
 	__u32 waker_tgid, waker_tid; /* of the last wait that will be sampled, */
 	__u64 waker_key;	     /* and the stack; 0: not known */
 	char waker_comm[COMM_SIZE];
@@ -171,7 +174,7 @@ static __always_inline __u64 runnable_part(const struct waiter *t, struct task_s
 	return queued;
 }
 
-/* A number from 0 to span - 1; span is at most MAX_PERIOD_NS. */
+/* A number from 0 to span - 1; span is at most MAX_WAIT_PERIOD_NS. */
 static __always_inline __u64 random_below(__u64 span)
 {
 	return span * (bpf_get_prandom_u32() >> 8) >> 24;
@@ -187,16 +190,13 @@ static __always_inline void next_point(struct points *p, __u64 period)
 	p->weight = period;
 }
 
-/* Returns the weight of the sample of a wait of `ns`; 0: it is not sampled. */
-static __always_inline __u64 draw(struct points *p, __u64 ns)
+/* Goes on to the point that lies ahead. Returns the weight of those before it. */
+static __always_inline __u64 cross_points(struct points *p, __u64 period)
 {
-	__u64 period = *(volatile __u64 *)&period_ns, weight = 0;
+	__u64 weight = 0;
 
-	if (ns >= period)
-		return ns;
 	if (!p->weight)
 		next_point(p, period);
-	p->left -= (__s64)ns;
 	for (int i = 0; i < 4 && p->left < 0; i++) {
 		weight += p->weight;
 		next_point(p, period);
@@ -204,18 +204,52 @@ static __always_inline __u64 draw(struct points *p, __u64 ns)
 	return weight;
 }
 
+/* Out of the way of switches, few of which end a wait that is sampled. */
+static __noinline __u64 cross_seldom(struct points *p, __u64 period)
+{
+	return cross_points(p, period);
+}
+
+static __always_inline __u64 current_period(void)
+{
+	return *(volatile __u64 *)&period_ns;
+}
+
+/* Returns the weight of the sample of a wait of `ns`; 0: it is not sampled. */
+static __always_inline __u64 draw(struct points *p, __u64 ns)
+{
+	__u64 period = current_period();
+
+	if (ns >= period)
+		return ns;
+	p->left -= (__s64)ns;
+	return p->left < 0 ? cross_seldom(p, period) : 0;
+}
+
+/* The same of a wait that has not ended; the points are a copy, on the stack. */
+static __always_inline __u64 draw_last(struct points *p, __u64 ns)
+{
+	__u64 period = current_period();
+
+	if (ns >= period)
+		return ns;
+	p->left -= (__s64)ns;
+	return cross_points(p, period);
+}
+
 /* Charges this CPU for a sample. */
-static __always_inline void charge_sample(struct drawn_wait *c, __u64 ns)
+static __always_inline void charge_sample(struct drawn_wait *c, __u64 now, __u64 ns)
 {
 	if (ns > MAX_COUNTED_NS)
 		ns = MAX_COUNTED_NS;
 	c->ns_in_window += ns;
-	__sync_fetch_and_add(&samples_ns, ns);
+	if (c->ns_in_window > max_ns_in_window / 3 || c->nr_in_window > max_in_window / 3)
+		busy_ns = now;
 }
 
 /*
  * Doubles the period if this CPU takes too many samples, or spends too much time on them. The
- * recorder lowers it again.
+ * recorder does so if there are too many of all CPUs, and lowers it again when none is busy.
  */
 static __always_inline void keep_budget(struct drawn_wait *c, __u64 now)
 {
@@ -227,7 +261,7 @@ static __always_inline void keep_budget(struct drawn_wait *c, __u64 now)
 	if (++c->nr_in_window <= max_in_window && c->ns_in_window <= max_ns_in_window)
 		return;
 	c->nr_in_window = c->ns_in_window = 0;
-	if (period_ns <= MAX_PERIOD_NS / 2)
+	if (period_ns <= MAX_WAIT_PERIOD_NS / 2)
 		period_ns *= 2;
 }
 

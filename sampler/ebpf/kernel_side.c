@@ -166,7 +166,8 @@ int kernel_side_init(struct kernel_side *k, const struct kernel_side_config *con
 	if (err)
 		return err;
 	k->wakers = config->waits && config->wakers;
-	return config->waits ? waiting_side_new(k->skel, k->wakers, &k->waiting) : 0;
+	return config->waits ? waiting_side_new(k->skel, config->wait_period_ns, k->wakers, &k->waiting)
+			     : 0;
 }
 
 void kernel_side_fini(struct kernel_side *k)

@@ -39,6 +39,7 @@ struct kernel_side_config {
 	bool system_wide, callers_only, no_children, by_user; /* as in source_config */
 	bool waits;					      /* follow the waits of threads */
 	bool wakers;					      /* and who wakes them */
+	uint64_t wait_period_ns;			      /* as in source_config */
 	bool latency;					      /* count running threads */
 	bool syscalls;					      /* count system calls */
 	uint64_t syscalls_ns;				      /* as in source_config */

@@ -164,6 +164,7 @@ static int make_parts(struct source *s, const struct source_config *config)
 		.waits = config->clock != CLOCK_CPU,
 		.latency = config->latency,
 		.wakers = config->wakers,
+		.wait_period_ns = config->wait_period_ns,
 		.syscalls = config->syscalls,
 		.syscalls_ns = config->syscalls_ns,
 		.user = config->user,

@@ -115,6 +115,7 @@ static enum source_fit source_fit(const struct source_config *config, char *why,
 			   : config->events	      ? "samples no events beside the clock"
 			   : config->syscalls	      ? "does not count system calls"
 			   : config->wakers	      ? "does not see who wakes a thread"
+			   : config->wait_period_ns   ? "has no period of its own for waits"
 						      : NULL;
 
 	if (lack) {

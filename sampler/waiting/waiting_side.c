@@ -33,12 +33,12 @@
 
 /*
  * Waits of 1 ms and more are all sampled, as long as there are no more than that many in a second,
- * of all CPUs, and these take no more than 2 % of one CPU: a sample takes 5 us, or 20 us where the
- * thread has found the caches cold.
+ * of all CPUs, and these take no more than half a percent of any CPU: a sample takes 3 us, or 15 us
+ * where the thread has found the caches cold.
  */
-#define MIN_PERIOD_NS (1000ull * 1000)
+#define PERIOD_NS (1000ull * 1000)
 #define SAMPLES_PER_S 2000
-#define SAMPLES_NS_PER_S (20ull * 1000 * 1000)
+#define SAMPLES_NS_PER_S (5000ull * 1000)
 #define WINDOWS_PER_S 10
 #define ADAPT_NS (250ull * 1000 * 1000)
 #define MAX_LINKS 6
@@ -57,7 +57,8 @@ struct waiting_side {
 	void **rings;
 	size_t nr_events;
 	bool started, has_new_targets;
-	uint64_t adapted_ns, nr_drawn, samples_ns;
+	uint64_t least_period_ns;
+	uint64_t adapted_ns, nr_drawn;
 };
 
 /* ---- loading */
@@ -67,7 +68,6 @@ static void copy_settings(struct waiting_side *w, const struct sprof_bpf *main, 
 	struct waiting_bpf__rodata *to = w->skel->rodata;
 	const struct sprof_bpf__rodata *from = main->rodata;
 	uint32_t nr_cpus = (uint32_t)libbpf_num_possible_cpus();
-	uint32_t per_cpu = SAMPLES_PER_S / WINDOWS_PER_S / nr_cpus;
 
 	to->system_wide = from->system_wide;
 	to->callers_only = from->callers_only;
@@ -81,10 +81,10 @@ static void copy_settings(struct waiting_side *w, const struct sprof_bpf *main, 
 	to->wakeup_bytes = from->wakeup_bytes;
 	to->first_giver = nr_cpus;
 	to->interrupts_itself = w->kernel.way == WAITING_BY_INTERRUPT;
-	to->max_in_window = per_cpu ? per_cpu : 1;
-	to->max_ns_in_window = (uint32_t)(SAMPLES_NS_PER_S / WINDOWS_PER_S / nr_cpus);
+	to->max_in_window = SAMPLES_PER_S / WINDOWS_PER_S;
+	to->max_ns_in_window = SAMPLES_NS_PER_S / WINDOWS_PER_S;
 	to->finds_wakers = wakers;
-	w->skel->bss->period_ns = MIN_PERIOD_NS;
+	w->skel->bss->period_ns = w->least_period_ns;
 	bpf_map__set_max_entries(w->skel->maps.states, nr_cpus);
 	bpf_map__set_max_entries(w->skel->maps.snapshots, nr_cpus);
 	bpf_map__set_max_entries(w->skel->maps.code_buffers, nr_cpus);
@@ -148,11 +148,13 @@ static int open_interrupts(struct waiting_side *w)
 	return err;
 }
 
-int waiting_side_new(const struct sprof_bpf *main, bool wakers, struct waiting_side **ret)
+int waiting_side_new(const struct sprof_bpf *main, uint64_t period_ns, bool wakers,
+		     struct waiting_side **ret)
 {
 	struct waiting_side *w = xcalloc(1, sizeof(*w));
 	int err;
 
+	w->least_period_ns = period_ns ? period_ns : PERIOD_NS;
 	waiting_kernel_examine(&w->kernel);
 	w->skel = w->kernel.way == WAITING_CANNOT ? NULL : waiting_bpf__open();
 	err = w->skel				? shared_maps_of_walks(w->skel->obj, main->obj)
@@ -276,23 +278,37 @@ int waiting_side_start(struct waiting_side *w)
 	return err ? err : watch_threads(w);
 }
 
-/* The kernel side doubles the period where there are too many samples. */
+/*
+ * The kernel side doubles the period where a CPU has too many samples. Here it is doubled if all
+ * CPUs together have, and halved if there are few, and no CPU has spent much of its time on them.
+ */
+static uint64_t next_period(const struct waiting_side *w, uint64_t period, uint64_t in_second,
+			    bool is_busy)
+{
+	if (in_second > SAMPLES_PER_S && period <= MAX_WAIT_PERIOD_NS / 2)
+		return period * 2;
+	if (in_second >= SAMPLES_PER_S / 3 || is_busy || period <= w->least_period_ns)
+		return period;
+	return period / 2 > w->least_period_ns ? period / 2 : w->least_period_ns;
+}
+
 static void adapt_period(struct waiting_side *w, uint64_t now_ns)
 {
-	__u64 *period = &w->skel->bss->period_ns;
+	__u64 *period = &w->skel->bss->period_ns, next;
 	uint64_t nr = __atomic_load_n(&w->skel->bss->nr_drawn, __ATOMIC_RELAXED);
-	uint64_t ns = __atomic_load_n(&w->skel->bss->samples_ns, __ATOMIC_RELAXED);
+	uint64_t busy_ns = __atomic_load_n(&w->skel->bss->busy_ns, __ATOMIC_RELAXED);
 	uint64_t passed = now_ns - w->adapted_ns;
 
 	if (passed < ADAPT_NS)
 		return;
-	if (w->adapted_ns && *period > MIN_PERIOD_NS &&
-	    (nr - w->nr_drawn) * 1000000000 < passed * (SAMPLES_PER_S / 3) &&
-	    (ns - w->samples_ns) * 1000000000 < passed * (SAMPLES_NS_PER_S / 3))
-		*period /= 2;
+	if (w->adapted_ns) {
+		next = next_period(w, *period, (nr - w->nr_drawn) * 1000000000 / passed,
+				   busy_ns >= w->adapted_ns);
+		if (next != *period)
+			*period = next;
+	}
 	w->adapted_ns = now_ns;
 	w->nr_drawn = nr;
-	w->samples_ns = ns;
 }
 
 void waiting_side_poll(struct waiting_side *w, uint64_t now_ns)

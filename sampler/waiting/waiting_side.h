@@ -15,9 +15,11 @@ struct waiting_side;
 
 /*
  * Loads the programs, with `wakers` also the one that follows who wakes; attaches nothing. `main`
- * is loaded and outlives the result. 0 or -errno.
+ * is loaded and outlives the result. `period_ns`: wait_period_ns of the source's config. 0 or
+ * -errno.
  */
-int waiting_side_new(const struct sprof_bpf *main, bool wakers, struct waiting_side **ret);
+int waiting_side_new(const struct sprof_bpf *main, uint64_t period_ns, bool wakers,
+		     struct waiting_side **ret);
 void waiting_side_free(struct waiting_side *w);
 
 /* The process is a target. */

@@ -20,20 +20,22 @@ follows() { # OPTIONS...: starts the target, and attaches for 2 s
 }
 
 @test "waits of a program have their true times, shares and reasons" {
+	stolen_ns >stolen
 	"$SPROF" record --source ebpf -o data --clock wall -- "$TARGETS/waiting" 3000 >truth
 	fold_waits data
 	times_add_up
 	kernel_agrees
 	samples_agree waiting 0.5
-	samples_agree runnable 1
+	samples_agree runnable 2 # of 800 samples of waits, a tenth: some vary by more than a point
 	reasons_are_right
 	[ "$(jq '.lost' info.json)" = 0 ]
 	# CPU samples are in the same recording, and the sum of both is what is shown.
 	"$SPROF" fold --column cpu data | grep -E '^competes1;.*;competes [0-9]+$'
 	"$SPROF" fold data | awk '
-		/^naps;/ { all += $NF } /^naps;.*;sleep_\[w\]/ { sleep += $NF } /^competes1;.*;competes / { runs = 1 }
-		END { printf "%.1f ms of %.1f ms asleep\n", sleep / 1e6, all / 1e6
-		      exit sleep < 0.5 * all || all < 2.8e9 || all > 3.4e9 || !runs }'
+		/^naps;/ { all += $NF } /^naps;.*;(sleep|preempted|CPU wait)_\[w\]/ { off += $NF }
+		/^naps;.*;sleep_\[w\]/ { sleep += $NF } /^competes1;.*;competes / { runs = 1 }
+		END { printf "%.1f ms of %.1f ms asleep, %.1f ms off its CPU\n", sleep / 1e6, all / 1e6, off / 1e6
+		      exit !sleep || off < 0.8 * all || all < 2.8e9 || all > 3.4e9 || !runs }'
 	# A wait has a colour of its own.
 	"$SPROF" flame -o flame.svg data
 	grep -q 'class="w[0-4]' flame.svg
