@@ -14,6 +14,7 @@ typedef struct {
 } kernel_atomic;
 
 struct thread_struct {
+	unsigned long sp;     /* x86-64: of the kernel, when the thread was last switched from */
 	unsigned long fsbase; /* x86-64: the thread pointer */
 };
 

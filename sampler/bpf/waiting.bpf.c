@@ -17,6 +17,7 @@
 #include <bpf/bpf_tracing.h>
 
 #include "sampler/bpf/events.h"
+#include "sampler/bpf/left_stack.bpf.h"
 #include "sampler/bpf/maps.bpf.h"
 #include "sampler/bpf/python.bpf.h"
 #include "sampler/bpf/snapshot.bpf.h"
@@ -38,11 +39,26 @@ __u64 has_drawn[MAX_CPUS];
 
 /* ---- after the wait */
 
+/*
+ * An interrupt to the own CPU may come late, when the thread goes on already and uses its stack, so
+ * known frames are taken only at the end of a switch.
+ */
+static __always_inline void take_kernel_frames(void *ctx, struct walk_state *st)
+{
+	__u32 left = interrupts_itself ? 0 : copy_left_stack(st);
+	long bytes;
+
+	if (left && take_left_frames(st, left))
+		return;
+	bytes = bpf_get_stack(ctx, st->frames, MAX_KERNEL_FRAMES * 8, 0);
+	st->event.nr_kernel = bytes > 0 ? ((__u64)bytes >> 3) & 127 : 0;
+	if (left && find_places(st, left))
+		keep_frames(st);
+}
+
 static __always_inline bool take_waiters_context(void *ctx, struct walk_state *st)
 {
-	long bytes = bpf_get_stack(ctx, st->frames, MAX_KERNEL_FRAMES * 8, 0);
-
-	st->event.nr_kernel = bytes > 0 ? ((__u64)bytes >> 3) & 127 : 0;
+	take_kernel_frames(ctx, st);
 	st->event.in_kernel = 1;
 	return take_user_regs(st);
 }

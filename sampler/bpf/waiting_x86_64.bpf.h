@@ -13,6 +13,8 @@
 
 #include <bpf/bpf_helpers.h>
 
+#include "sampler/bpf/task.h"
+
 /* One for each CPU. Its contents are never read. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERF_EVENT_ARRAY);
@@ -27,6 +29,12 @@ static __always_inline void interrupt_self(void *ctx)
 	__u64 nothing = 0;
 
 	bpf_perf_event_output(ctx, &self_interrupts, BPF_F_CURRENT_CPU, &nothing, sizeof(nothing));
+}
+
+/* Where the stack ends that a thread left when it was last switched from. */
+static __always_inline __u64 left_stack_start(struct task_struct *task)
+{
+	return task->thread.sp;
 }
 
 static __always_inline int take_wait(void *ctx);

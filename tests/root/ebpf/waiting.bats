@@ -134,6 +134,25 @@ follows() { # OPTIONS...: starts the target, and attaches for 2 s
 		END { about("queue", q); about("pipe", p); about("sleep", n); exit failed }'
 }
 
+# The frames of kernel stacks are remembered by what the threads left there.
+# bats test_tags=full
+@test "waits in one system call have the kernel frames of what they wait for" {
+	"$SPROF" record -q --source ebpf -o data --clock off -- "$TARGETS/one_call" 2000
+	"$SPROF" fold --column waiting data | awk '
+		BEGIN { frame["from_pipe"] = "pipe_read_\\[k\\]"; frame["from_local"] = "unix_stream_read_[a-z]*_\\[k\\]"
+			frame["from_tcp"] = "tcp_recvmsg_\\[k\\]" }
+		/^one_call_reads;/ {
+			for (f in frame)
+				if ($0 ~ ";" f ";") {
+					nr[f]++
+					if ($0 !~ frame[f]) { print "not of " f ": " $0; failed = 1 }
+					for (g in frame)
+						if (g != f && $0 ~ frame[g]) { print "of " g " in " f ": " $0; failed = 1 }
+				}
+		}
+		END { for (f in frame) { print f ": " nr[f] + 0 " stacks"; failed = failed || !nr[f] } exit failed }'
+}
+
 # A tick that interrupts the walk of a wait must not mix the two stacks.
 # bats test_tags=full
 @test "ticks at a high rate do not disturb the stacks of waits" {
@@ -143,6 +162,62 @@ follows() { # OPTIONS...: starts the target, and attaches for 2 s
 	samples_agree waiting 0.5
 	reasons_are_right
 	[ "$(jq '[.incomplete_by_reason[].samples] | add // 0' info.json)" -lt 20 ]
+}
+
+# Ten million switches: two threads, whose functions never stand on one stack.
+# bats test_tags=full
+@test "ticks never mix the stacks of two threads, in ten million switches" {
+	local switches=0 rounds=0
+	while [ "$switches" -lt 10000000 ] && [ $rounds -lt 12 ]; do
+		"$SPROF" record -q --source ebpf -o data --clock wall -F 9999 -- "$TARGETS/pingpong" 12000 0
+		switches=$((switches + $("$SPROF" info --json data | jq '.times.switches')))
+		"$SPROF" fold data | awk '
+			/;echo;/ { echo += $NF } /;play;/ { play += $NF }
+			/;echo;.*;play[; ]|;play;.*;echo[; ]/ { print "mixed: " $0; mixed++ }
+			END { printf "%d samples of echo, %d of play\n", echo, play; exit mixed || echo < 1000 || play < 1000 }'
+		rounds=$((rounds + 1))
+	done
+	echo "$switches switches"
+	[ "$switches" -ge 10000000 ]
+}
+
+# The period grows until there are no more samples than the budget allows: their weights follow it.
+# bats test_tags=full
+@test "two thousand threads have their true times and shares" {
+	"$SPROF" record -q --source ebpf -o data --clock wall -- "$TARGETS/many_waits" 6000 2000 >truth
+	"$SPROF" info --json data >info.json
+	times_add_up
+	jq -e '.times.threads >= 2001 and .lost < 100' info.json
+	"$SPROF" fold --time --column waiting data | awk '
+		NR == FNR { exact[$1] = $2; all += $2; next }
+		/;run;naps;/ { is["naps"] += $NF; total += $NF } /;run;sleeps;/ { is["sleeps"] += $NF; total += $NF }
+		END {
+			for (n in exact) {
+				off = 100 * (is[n] / total - exact[n] / all)
+				printf "%s: %.1f s of %.1f s, %+.2f points\n", n, is[n] / 1e9, exact[n] / 1e9, off
+				failed = failed || off > 0.5 || off < -0.5
+			}
+			exit failed || total < 0.98 * all || total > 1.02 * all
+		}' truth -
+}
+
+# bats test_tags=full
+@test "the period of the samples of waits can be chosen" {
+	"$SPROF" record -q --source ebpf --clock off --wait-period 100ms -o data -- "$TARGETS/waiting" 2000 >truth
+	"$SPROF" info --json data >info.json
+	times_add_up
+	# Naps of 0.3 ms are sampled once in 100 ms, and weigh that: too few for the budget of samples to be met.
+	# A part of that is in each of two columns.
+	for column in waiting runnable; do
+		"$SPROF" report --by thread --column $column --json data | jq '.rows[] | select(.function | startswith("naps"))'
+	done | jq -s -e '((map(.self_ns) | add) / (map(.self) | max)) as $weight | $weight > 75e6 and $weight < 125e6'
+	run "$SPROF" record --wait-period 20ms -o data -- true
+	[ "$status" -eq 2 ]
+	[[ $output == *"--wait-period needs --clock wall or off"* ]]
+	run "$SPROF" record --clock wall --wait-period 10us -o data -- true
+	[[ $output == *"'10us' is not a time from 100us to 1s"* ]]
+	run "$SPROF" record --source timer --clock wall --wait-period 10ms -o data -- true
+	[[ $output == *"only ebpf has a period for them"* ]]
 }
 
 @test "what cannot follow waits says so" {
