@@ -35,6 +35,7 @@
 #include "sampler/runtimes/python/stopped_thread.h"
 #include "sampler/sink/sample_sink.h"
 #include "sampler/thread_wait.h"
+#include "sampler/waiting/lock_places.h"
 
 #define PAGE 4096u
 #define MAX_PAGES 1024u /* IOV_MAX: 4 MiB of stack at once */
@@ -56,6 +57,7 @@ struct dump_state {
 	struct sample_sink out;
 	struct profile_stats stats;
 	struct snapshot_unwinder *unwinder;
+	struct lock_places *locks;
 	struct inject_process target;
 	struct inject_thread thread;
 	uint8_t *stack; /* MAX_PAGES */
@@ -70,7 +72,7 @@ static void read_line(pid_t pid, pid_t tid, const char *name, char *text, size_t
 	text[strcspn(text, "\n")] = '\0';
 }
 
-static void describe(pid_t pid, struct dump_thread *t)
+static void describe(struct lock_places *locks, pid_t pid, struct dump_thread *t)
 {
 	char stat[512], *after;
 
@@ -83,7 +85,8 @@ static void describe(pid_t pid, struct dump_thread *t)
 	t->state = after && after[1] == ' ' && isalpha((unsigned char)after[2]) ? after[2] : '?';
 	t->waits_for[0] = '\0';
 	if (t->state == 'S' || t->state == 'D')
-		thread_wait_describe(pid, t->tid, t->waits_in, t->waits_for, sizeof(t->waits_for));
+		thread_wait_describe(locks, pid, t->tid, t->waits_in, t->waits_for,
+				     sizeof(t->waits_for));
 }
 
 static int compare_threads(const void *a, const void *b)
@@ -268,6 +271,7 @@ static struct dump *dump_alloc(pid_t pid, const struct sandbox *sandbox)
 	s->python = python_stopped_new(MAX_FRAMES);
 	s->stack = xmalloc(MAX_PAGES * PAGE);
 	s->unwinder = snapshot_unwinder_new(&ops, s);
+	s->locks = lock_places_new(sandbox);
 	s->target.mem_fd = -1;
 	sample_sink_init(&s->out, &s->stats);
 	s->out.sink = profile_sink_new(d->profile);
@@ -317,7 +321,7 @@ int dump_new(pid_t pid, const struct sandbox *sandbox, struct dump **ret_dump, c
 		.codes = s->python_codes,
 	};
 	for (size_t i = 0; i < d->nr_threads; i++) {
-		describe(pid, &d->threads[i]);
+		describe(s->locks, pid, &d->threads[i]);
 		/* On a busy machine sprof loses the CPU while it holds a thread: it tries again. */
 		for (int tries = 0; tries < MAX_TRIES; tries++)
 			if (take_thread(s, &d->threads[i]))
@@ -341,6 +345,7 @@ void dump_free(struct dump *d)
 	inject_thread_release_hung(&s->thread);
 	inject_process_close(&s->target);
 	snapshot_unwinder_free(s->unwinder);
+	lock_places_free(s->locks);
 	python_codes_free(s->python_codes);
 	code_reader_free(s->code_reader);
 	python_tasks_fini(&s->tasks);

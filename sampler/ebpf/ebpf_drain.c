@@ -69,7 +69,7 @@ struct ebpf_drain *ebpf_drain_new(struct ebpf_targets *targets, struct ebpf_snap
 	d->stats = stats;
 	d->queue = time_order_new();
 	d->stacks = stack_ids_new();
-	d->waits = ebpf_waits_new(targets->kernel);
+	d->waits = ebpf_waits_new(targets->kernel, sandbox);
 	sample_sink_init(&d->out, stats);
 	sample_sink_keep_processes(&d->out);
 	d->code_reader = code_reader_new(sandbox);
@@ -236,7 +236,8 @@ static bool sink_wait(struct ebpf_drain *d, const struct wait_event *e)
 {
 	struct known_stack waiting, ready;
 
-	if (!ebpf_waits_find(d->waits, &d->out, e->sample.key, &e->facts, &waiting, &ready))
+	if (!ebpf_waits_find(d->waits, &d->out, e->sample.header.tgid, e->sample.key, &e->facts,
+			     &waiting, &ready))
 		return false;
 	sink_parts(d, &e->sample, e->runnable_ns, &e->facts, waiting, ready);
 	return true;

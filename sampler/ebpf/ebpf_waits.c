@@ -16,6 +16,7 @@
 #include "sampler/ebpf/kernel_side.h"
 #include "sampler/sink/sample_sink.h"
 #include "sampler/sink/stack_ids.h"
+#include "sampler/target/process.h"
 #include "sampler/waiting/lock_waits.h"
 #include "sampler/waiting/wait_object.h"
 #include "sampler/waiting/wait_reason.h"
@@ -34,6 +35,7 @@ struct known_address {
 
 struct ebpf_waits {
 	const struct kernel_side *kernel;
+	const struct sandbox *sandbox;
 	struct wait_stacks *stacks;
 	struct stack_ids *ready; /* the same stacks in the column runnable */
 	struct lock_waits *locks;
@@ -44,14 +46,15 @@ struct ebpf_waits {
 	struct fact_thread_time others;
 };
 
-struct ebpf_waits *ebpf_waits_new(const struct kernel_side *kernel)
+struct ebpf_waits *ebpf_waits_new(const struct kernel_side *kernel, const struct sandbox *sandbox)
 {
 	struct ebpf_waits *w = xcalloc(1, sizeof(*w));
 
 	w->kernel = kernel;
+	w->sandbox = sandbox;
 	w->stacks = wait_stacks_new();
 	w->ready = stack_ids_new();
-	w->locks = lock_waits_new();
+	w->locks = lock_waits_new(w->sandbox);
 	w->has_wakers = kernel->wakers;
 	w->others.thread = PROFILE_NONE;
 	user_shares_init(&w->rows, MAX_THREAD_ROWS);
@@ -171,11 +174,14 @@ bool ebpf_waits_keep(struct ebpf_waits *w, struct sample_sink *out, const struct
 }
 
 /* `text` has WAIT_OBJECT_SIZE bytes, `name` those of a thread's name and a NUL. */
-static void top_of(struct ebpf_waits *w, const struct wait_facts *f, enum wait_reason reason,
-		   char *text, char *name, struct wait_top *ret)
+static void top_of(struct ebpf_waits *w, uint32_t pid, const struct wait_facts *f,
+		   enum wait_reason reason, char *text, char *name, struct wait_top *ret)
 {
+	const char *symbol =
+		f->lock && reason == REASON_LOCK ? lock_waits_symbol(w->locks, pid, f->lock) : "";
+
 	*ret = (struct wait_top){ 0 };
-	if (wait_object_text(f, reason, text, WAIT_OBJECT_SIZE))
+	if (wait_object_text(f, reason, symbol, text, WAIT_OBJECT_SIZE))
 		ret->object = text;
 	if (f->waker_key) {
 		ret->waker_key = f->waker_key;
@@ -188,7 +194,7 @@ static void top_of(struct ebpf_waits *w, const struct wait_facts *f, enum wait_r
 	ret->waker = !f->waker_tid || (ret->stack && ret->stack->interrupt) ? "an interrupt" : name;
 }
 
-bool ebpf_waits_find(struct ebpf_waits *w, struct sample_sink *out, uint64_t key,
+bool ebpf_waits_find(struct ebpf_waits *w, struct sample_sink *out, uint32_t pid, uint64_t key,
 		     const struct wait_facts *facts, struct known_stack *ret_waiting,
 		     struct known_stack *ret_ready)
 {
@@ -198,7 +204,7 @@ bool ebpf_waits_find(struct ebpf_waits *w, struct sample_sink *out, uint64_t key
 
 	if (!s || !stack_ids_find(w->ready, key, ret_ready))
 		return false;
-	top_of(w, facts, s->reason, text, name, &top);
+	top_of(w, pid, facts, s->reason, text, name, &top);
 	*ret_waiting = wait_stacks_join(w->stacks, out, key, s, &top);
 	return true;
 }
@@ -214,7 +220,7 @@ void ebpf_waits_once(struct ebpf_waits *w, struct sample_sink *out, const struct
 
 	s.reason = (uint8_t)explain(w, state, walked);
 	s.nr = (uint32_t)sample_sink_frames(out, p, walked, frames, &s.incomplete);
-	top_of(w, facts, s.reason, text, name, &top);
+	top_of(w, p ? (uint32_t)p->pid : 0, facts, s.reason, text, name, &top);
 	*ret_waiting = wait_stacks_join(w->stacks, out, 0, &s, &top);
 	make_runnable(state, walked);
 	*ret_ready = sample_sink_stack(out, p, walked);
@@ -260,7 +266,7 @@ void ebpf_waits_tell(struct ebpf_waits *w, struct sample_sink *out, bool at_end)
 void ebpf_waits_turn(struct ebpf_waits *w, bool forget)
 {
 	lock_waits_free(w->locks);
-	w->locks = lock_waits_new();
+	w->locks = lock_waits_new(w->sandbox);
 	user_shares_fini(&w->rows);
 	user_shares_init(&w->rows, MAX_THREAD_ROWS);
 	w->others = (struct fact_thread_time){ .thread = PROFILE_NONE };

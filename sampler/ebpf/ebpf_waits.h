@@ -16,9 +16,10 @@ struct kernel_side;
 struct known_stack;
 struct process;
 struct sample_sink;
+struct sandbox;
 struct walked;
 
-struct ebpf_waits *ebpf_waits_new(const struct kernel_side *kernel);
+struct ebpf_waits *ebpf_waits_new(const struct kernel_side *kernel, const struct sandbox *sandbox);
 void ebpf_waits_free(struct ebpf_waits *w);
 
 /*
@@ -32,7 +33,7 @@ bool ebpf_waits_keep(struct ebpf_waits *w, struct sample_sink *out, const struct
  * The sink's stacks of a wait whose stack was kept: with what is known of it on top, and as that of
  * a thread that waits for a CPU. false: it was not kept.
  */
-bool ebpf_waits_find(struct ebpf_waits *w, struct sample_sink *out, uint64_t key,
+bool ebpf_waits_find(struct ebpf_waits *w, struct sample_sink *out, uint32_t pid, uint64_t key,
 		     const struct wait_facts *facts, struct known_stack *ret_waiting,
 		     struct known_stack *ret_ready);
 /* The same of a stack that is not kept. */

@@ -39,11 +39,11 @@ struct lock_waits {
 	unsigned int nr_name_reads;
 };
 
-struct lock_waits *lock_waits_new(void)
+struct lock_waits *lock_waits_new(const struct sandbox *sandbox)
 {
 	struct lock_waits *w = xcalloc(1, sizeof(*w));
 
-	w->places = lock_places_new();
+	w->places = lock_places_new(sandbox);
 	user_shares_init(&w->shares, MAX_ROWS);
 	return w;
 }
@@ -92,7 +92,7 @@ static uint32_t owner_thread(struct lock_waits *w, struct sample_sink *out, uint
 static struct lock_row *row_of(struct lock_waits *w, struct sample_sink *out, uint32_t user,
 			       struct lock_key key)
 {
-	char place[160] = "";
+	char place[256] = "";
 	struct lock_row *r;
 
 	HASH_FIND(hh, w->rows, &key, sizeof(key), r);
@@ -104,7 +104,8 @@ static struct lock_row *row_of(struct lock_waits *w, struct sample_sink *out, ui
 		if (r || HASH_COUNT(w->rows) >= 2 * MAX_ROWS)
 			return r;
 	} else {
-		lock_places_text(w->places, (pid_t)key.pid, key.address, place, sizeof(place));
+		lock_place_text(lock_places_find(w->places, (pid_t)key.pid, key.address), place,
+				sizeof(place));
 	}
 	r = xcalloc(1, sizeof(*r));
 	r->key = key;
@@ -150,6 +151,11 @@ void lock_waits_add(struct lock_waits *w, struct sample_sink *out, uint32_t user
 	}
 	if (off > r->fact.longest_ns)
 		r->fact.longest_ns = off;
+}
+
+const char *lock_waits_symbol(struct lock_waits *w, uint32_t pid, uint64_t address)
+{
+	return lock_places_find(w->places, (pid_t)pid, address)->symbol;
 }
 
 void lock_waits_tell(struct lock_waits *w, struct sample_sink *out)

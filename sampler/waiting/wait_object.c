@@ -112,12 +112,16 @@ static bool add_polled(const struct wait_facts *f, char *text, size_t size)
 	return true;
 }
 
-bool wait_object_text(const struct wait_facts *f, enum wait_reason reason, char *text, size_t size)
+bool wait_object_text(const struct wait_facts *f, enum wait_reason reason, const char *symbol,
+		      char *text, size_t size)
 {
 	text[0] = '\0';
 	switch (reason) {
 	case REASON_LOCK:
-		snprintf(text, size, "lock 0x%" PRIx64, (uint64_t)f->lock);
+		if (symbol[0])
+			snprintf(text, size, "lock %s", symbol);
+		else
+			snprintf(text, size, "lock 0x%" PRIx64, (uint64_t)f->lock);
 		return f->lock;
 	case REASON_SOCKET: return S_ISSOCK(f->file_mode) && add_socket(f, text, size);
 	case REASON_POLL: return add_polled(f, text, size);

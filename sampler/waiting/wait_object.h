@@ -10,8 +10,11 @@
 
 #define WAIT_OBJECT_SIZE 160 /* bytes that are enough for the text */
 
-/* Writes the text; false: nothing is known. The facts are the target's and may hold anything. */
-bool wait_object_text(const struct wait_facts *facts, enum wait_reason reason, char *text,
-		      size_t size);
+/*
+ * Writes the text; false: nothing is known. The facts are the target's and may hold anything.
+ * `symbol` names the variable that is the lock; "": it is not known.
+ */
+bool wait_object_text(const struct wait_facts *facts, enum wait_reason reason, const char *symbol,
+		      char *text, size_t size);
 
 #endif

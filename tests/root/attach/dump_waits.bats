@@ -20,13 +20,13 @@ teardown() {
 	[[ "$(waits_for idle accepts)" =~ ^'socket wait, accept of descriptor '[0-9]+', socket:['[0-9]+']'$ ]]
 	[[ "$(waits_for idle loops)" =~ ^'poll wait, epoll_wait on descriptor '[0-9]+', which watches 0'$ ]]
 	# Both wait for one queue; the futex is inside that condition variable.
-	[[ "$(waits_for idle pool)" =~ ^'lock wait, futex at 0x'[0-9a-f]+$ ]]
+	[[ "$(waits_for idle pool)" =~ ^'lock wait, futex at 0x'[0-9a-f]+', ' ]]
 	[ "$(waits_for idle contends)" != "$(waits_for idle pool)" ]
 	[[ "$(waits_for idle idle)" == 'sleep, clock_nanosleep' ]]
 	[[ "$(waits_for waiting waits_on)" == 'poll wait, poll of 1 descriptor' ]]
 	grep -E 'sleeping.*: socket wait, accept of descriptor [0-9]+, socket:' text
-	# The address is that of the mutex in the program's data.
+	# The address is that of the mutex in the program's data, which has a name.
 	base=$(awk '$6 ~ /\/idle$/ && !n++ { sub(/-.*/, "", $1); print $1 }' "/proc/${pids[0]}/maps")
 	held=$(nm "$TARGETS/idle" | awk '$3 == "held" { print $1 }')
-	[ "$(waits_for idle contends)" = "$(printf 'lock wait, futex at 0x%x' $((16#$base + 16#$held)))" ]
+	[ "$(waits_for idle contends)" = "$(printf 'lock wait, futex at 0x%x, held (idle+0x%x)' $((16#$base + 16#$held)) $((16#$held)))" ]
 }

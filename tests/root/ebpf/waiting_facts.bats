@@ -33,7 +33,7 @@ most() { # as share_of: at least nine tenths
 	[ "$(jq '.lost' info.json)" = 0 ]
 	most reads_pipe "pipe wait" 'woken by writes_\[w\].*;anon_pipe_write_\[k\];.*;writes;run;'
 	most reads_socket "socket wait" 'woken by writes_\[w\];.*unix_stream_sendmsg_\[k\];.*;writes;run;'
-	most wants_lock "lock wait" 'lock 0x[0-9a-f]+_\[w\];woken by holds_lock_\[w\];.*futex_wake_\[k\];.*;holds_lock;run;'
+	most wants_lock "lock wait" 'lock lock \(waiting\)_\[w\];woken by holds_lock_\[w\];.*futex_wake_\[k\];.*;holds_lock;run;'
 	# A timer wakes in an interrupt: what it interrupted is left out.
 	most polls "poll wait" 'woken by an interrupt_\[w\];.*hrtimer_wakeup_\[k\];[^ ]*(apic_timer|hrtimer)_interrupt_\[k\]( |$)|hrtimer'
 	! grep -E 'woken by an interrupt_\[w\].*;(run|start_thread|main)[; ]' waiting
@@ -175,7 +175,8 @@ while time.time() < end: poll.poll(20)'
 	# In the program's data, at the address of its symbol, and on the heap.
 	local address
 	address=$(nm "$TARGETS/locks" | awk '$3 == "global" { sub(/^0+/, "", $1); print $1 }')
-	jq -e --arg place "locks+0x$address" '[.rows[] | select(.thread | startswith("wants_global")) | .place] | unique == [$place]' locks.json
+	jq -e --arg place "global (locks+0x$address)" '[.rows[] | select(.thread | startswith("wants_global")) | .place] | unique == [$place]' locks.json
+	"$SPROF" fold --column waiting data | grep -E '^wants_global;.*;lock wait_\[w\];lock global \(locks\)_\[w\] '
 	jq -e 'any(.rows[]; (.thread | startswith("wants_heap")) and (.place | test("^[[]heap]\\+0x")))' locks.json
 }
 

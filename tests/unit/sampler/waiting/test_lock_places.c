@@ -41,9 +41,9 @@ static char *map_pages(void)
 /* Threads stand for processes: /proc has the mappings under each of their numbers. */
 static void many_processes_of_many_mappings_cost_little(void **state)
 {
-	struct lock_places *places = lock_places_new();
+	struct lock_places *places = lock_places_new(NULL);
 	pthread_t threads[NR_PROCESSES];
-	char *at = map_pages(), text[160];
+	char *at = map_pages(), text[256];
 	int nr_found = 0;
 
 	(void)state;
@@ -53,7 +53,8 @@ static void many_processes_of_many_mappings_cost_little(void **state)
 		assert_int_equal(pthread_create(&threads[i], NULL, stay, &tids[i]), 0);
 	pthread_barrier_wait(&begun);
 	for (int i = 0; i < NR_ROUNDS * NR_PROCESSES; i++) {
-		lock_places_text(places, tids[i % NR_PROCESSES], (uintptr_t)at, text, sizeof(text));
+		lock_place_text(lock_places_find(places, tids[i % NR_PROCESSES], (uintptr_t)at),
+				text, sizeof(text));
 		assert_true(!*text || strstr(text, "anonymous"));
 		nr_found += *text != '\0';
 		assert_true(i || *text);
@@ -67,9 +68,36 @@ static void many_processes_of_many_mappings_cost_little(void **state)
 	lock_places_free(places);
 }
 
+static pthread_mutex_t locks_with_value[3] = { [0] = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP };
+static pthread_mutex_t lock_of_zeros;
+
+static void expect(struct lock_places *places, const void *lock, const char *begin)
+{
+	const struct lock_place *place = lock_places_find(places, getpid(), (uintptr_t)lock);
+	char text[256];
+
+	lock_place_text(place, text, sizeof(text));
+	print_message("%s, %s\n", place->symbol, text);
+	assert_memory_equal(text, begin, strlen(begin));
+}
+
+static void a_lock_has_the_name_of_its_variable(void **state)
+{
+	struct lock_places *places = lock_places_new(NULL);
+	pthread_mutex_t on_stack;
+
+	(void)state;
+	expect(places, &locks_with_value[0], "locks_with_value (test_lock_places+0x");
+	expect(places, &locks_with_value[1], "locks_with_value+0x28 (test_lock_places+0x");
+	expect(places, &lock_of_zeros, "lock_of_zeros (test_lock_places+0x");
+	expect(places, &on_stack, "[stack]+0x");
+	lock_places_free(places);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_lock_has_the_name_of_its_variable),
 		cmocka_unit_test(many_processes_of_many_mappings_cost_little),
 	};
 

@@ -17,7 +17,7 @@ static void one_user_leaves_rows_for_others(void **state)
 	struct profile *p = profile_new();
 	struct profile_stats stats = { 0 };
 	struct sample_sink out;
-	struct lock_waits *w = lock_waits_new();
+	struct lock_waits *w = lock_waits_new(NULL);
 	struct wait_facts f = { .off_ns = 1000000 };
 	const struct fact_lock_wait *rows;
 	uint32_t pid = (uint32_t)getpid(), found = 0;

@@ -12,7 +12,7 @@ static void expect(const struct wait_facts *f, enum wait_reason reason, const ch
 {
 	char is[WAIT_OBJECT_SIZE];
 
-	assert_int_equal(wait_object_text(f, reason, is, sizeof(is)), text != NULL);
+	assert_int_equal(wait_object_text(f, reason, "", is, sizeof(is)), text != NULL);
 	if (text)
 		assert_string_equal(is, text);
 }
