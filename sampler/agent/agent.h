@@ -87,10 +87,11 @@ AGENT_HIDDEN void agent_restorer(void);
 
 /* handler.c */
 AGENT_HIDDEN void agent_handler(int signal, struct agent_siginfo *info, struct agent_ucontext *uc);
-AGENT_HIDDEN __u64 agent_now_ns(const struct agent_region *region);
 
 /* timers.c */
 
+/* CLOCK_MONOTONIC */
+AGENT_HIDDEN __u64 agent_now_ns(const struct agent_region *region);
 /*
  * Makes and deletes the timers that the slots ask for, at most `budget` of them. Leaves the mailbox
  * set if there are more.
@@ -150,6 +151,10 @@ AGENT_HIDDEN void agent_python_flatten(struct agent_python *python);
 /* Is there a frame that could not be read, or not be named? */
 AGENT_HIDDEN __u32 agent_python_broken(const struct agent_python *python);
 
+/* doing.c: fills in what the thread did when its timer expired; taken->weight_ns is set. */
+AGENT_HIDDEN void agent_find_doing(struct agent_region *region, struct agent_taken *taken,
+				   const struct agent_ucontext *uc);
+
 /* stack.c */
 
 /* The registers of the interrupted function. */
@@ -185,6 +190,10 @@ struct agent_taken {
 	__u32 maps_epoch;
 	__u16 cpu;
 	__u8 in_kernel;
+	__u8 doing; /* enum agent_doing; the rest as in struct agent_sample */
+	__u8 was_aborted;
+	__s32 call;
+	__u64 args[2];
 };
 /* Prefetches the memory that a sample of that slot will be written to. */
 AGENT_HIDDEN void agent_expect_sample(const struct agent_region *region, __u32 slot);

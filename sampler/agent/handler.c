@@ -6,21 +6,10 @@
 #include "sampler/agent/agent.h"
 #include "sampler/agent/syscall.h"
 
-#define CLOCK_MONOTONIC 1
 #define SIG_SETMASK 2
 #define SERVED_AT_ONCE 64
 /* After so many samples the kernel is asked again which part of a stack is readable. */
 #define TRUSTED_SAMPLES 256
-
-__u64 agent_now_ns(const struct agent_region *r)
-{
-	long (*clock_gettime)(long, struct agent_timespec *) = (void *)r->clock_gettime;
-	struct agent_timespec t = { 0, 0 };
-
-	if (!clock_gettime || clock_gettime(CLOCK_MONOTONIC, &t))
-		agent_syscall2(__NR_clock_gettime, CLOCK_MONOTONIC, &t);
-	return (__u64)t.seconds * 1000000000u + (__u64)t.nanoseconds;
-}
 
 static __u32 cpu_now(const struct agent_region *r)
 {
@@ -173,7 +162,8 @@ static __u64 weight_of(struct agent_region *r, const struct agent_taken *t, __s3
 		ns = (__s64)agent_first_weight(r, t->slot, t->tid, t->time_ns);
 	else if (!s->nr_samples && ns < (__s64)r->tick_ns)
 		ns = (__s64)r->tick_ns;
-	s->weighed_ns += (__u64)ns;
+	if (r->clock == AGENT_CLOCK_CPU)
+		s->weighed_ns += (__u64)ns;
 	if (s->nr_samples || !s->pooled)
 		return (__u64)ns;
 	owed = __atomic_exchange_n(&r->pool_ns, 0, __ATOMIC_RELAXED);
@@ -207,6 +197,8 @@ static void sample(struct agent_region *r, __u32 slot, __u64 now, __u32 scratch,
 		taken.in_kernel = 1;
 		w.regs.exact = 0;
 	}
+	if (r->clock == AGENT_CLOCK_WALL)
+		agent_find_doing(r, &taken, uc);
 	walk(r, &taken, &w, uc, scratch);
 }
 

@@ -65,6 +65,10 @@ static struct agent_sample head_of(const struct agent_taken *t, const struct age
 		.cpu = t->cpu,
 		.python_broken = w->python_broken,
 		.gil = w->python ? (__u8)w->python->runs.gil : PY_GIL_UNKNOWN,
+		.call = t->call,
+		.doing = t->doing,
+		.was_aborted = t->was_aborted,
+		.args = { t->args[0], t->args[1] },
 	};
 }
 

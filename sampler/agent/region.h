@@ -25,7 +25,7 @@
 #include "core/portable/walk_tables.h"
 
 #define REGION_MAGIC 0x31474552464f5253ull /* "SROFREG1" */
-#define REGION_VERSION 5u
+#define REGION_VERSION 6u
 
 #define REGION_CODE_SIZE 32768u
 #define REGION_MAX_THREADS 65536u
@@ -91,10 +91,15 @@ struct agent_slot {
 		 * armed
 		 */
 		__u64 armed_cpu_ns;
+		__u64 expiry_ns; /* T: with AGENT_CLOCK_WALL: a moment at which the timer expires */
 	};
 	__u64 delay_ns; /* R: its timer must not expire sooner than this after it was made */
-	/* T: the timer waits for a first tick since this time, CLOCK_MONOTONIC; or 0 */
-	__u64 armed_ns;
+	union {
+		/* T: the timer waits for a first tick since this time, CLOCK_MONOTONIC; or 0 */
+		__u64 armed_ns;
+		/* T: with AGENT_CLOCK_WALL: the thread's CPU time at its last sample */
+		__u64 cpu_ns;
+	};
 };
 _Static_assert(sizeof(struct agent_slot) == 64, "a cache line");
 
@@ -225,6 +230,15 @@ enum agent_record {
 	AGENT_CODE = 4, /* a struct code_record and its line table, padded to whole words */
 };
 
+/* What the thread did when its timer expired; AGENT_CLOCK_WALL only. */
+enum agent_doing {
+	AGENT_RAN = 0,
+	AGENT_WAITED = 1, /* in a system call, which the signal has interrupted */
+	/* In a system call that took signals only at its end, such as a read from a disk. */
+	AGENT_WAITED_UNINTERRUPTED = 2,
+	AGENT_WAS_RUNNABLE = 3, /* it took the signal later, when it had a CPU again */
+};
+
 /*
  * A sample: the words of this struct, then nr_frames frames, leaf first: each has
  * FRAME_EXACT, is a return address, or has FRAME_PYTHON. nr_total > nr_frames: the frames
@@ -242,8 +256,14 @@ struct agent_sample {
 	__u16 cpu;
 	__u8 python_broken; /* some Python frames could not be read */
 	__u8 gil;	    /* enum py_gil */
+	/* Of a thread that waited: its system call, or -1, and the first arguments. */
+	__s32 call;
+	__u8 doing;	  /* enum agent_doing */
+	__u8 was_aborted; /* the signal has made the call return EINTR */
+	__u8 pad[2];
+	__u64 args[2];
 };
-_Static_assert(sizeof(struct agent_sample) == 40, "whole words");
+_Static_assert(sizeof(struct agent_sample) == 64, "whole words");
 _Static_assert(1 + sizeof(struct agent_sample) / 8 + MAX_USER_FRAMES <= RING_MAX_RECORD,
 	       "a ring takes the deepest stack");
 

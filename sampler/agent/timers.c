@@ -11,7 +11,18 @@
 #define CLOCK_MONOTONIC 1
 #define CLOCK_PROCESS_CPUTIME 2
 #define CPU_CLOCK_OF_THREAD 6 /* CPUCLOCK_PERTHREAD_MASK | CPUCLOCK_SCHED of the kernel */
+#define SOON_NS 20000u
 #define NR_WORDS (REGION_MAX_THREADS / 64)
+
+__u64 agent_now_ns(const struct agent_region *r)
+{
+	long (*clock_gettime)(long, struct agent_timespec *) = (void *)r->clock_gettime;
+	struct agent_timespec t = { 0, 0 };
+
+	if (!clock_gettime || clock_gettime(CLOCK_MONOTONIC, &t))
+		agent_syscall2(__NR_clock_gettime, CLOCK_MONOTONIC, &t);
+	return (__u64)t.seconds * 1000000000u + (__u64)t.nanoseconds;
+}
 
 /* The id of a thread's CPU clock. */
 static __s32 clock_of(__s32 tid)
@@ -90,6 +101,27 @@ __u64 agent_first_weight(struct agent_region *r, __u32 slot, __s32 tid, __u64 no
 	return r->tick_ns + nr * r->period_ns;
 }
 
+/* Sets it. Of a timer on the clock it is noted when it expires, so this must not take long. */
+static long set_timer(struct agent_region *r, __u32 slot, __s32 timer,
+		      const struct agent_timer_times *times)
+{
+	__u64 first = (__u64)times->value.seconds * 1000000000u + (__u64)times->value.nanoseconds;
+	__u64 before, after = 0;
+	long err = 0;
+
+	if (r->clock == AGENT_CLOCK_CPU)
+		return agent_syscall4(__NR_timer_settime, timer, 0, times, 0);
+	for (int tries = 0; tries < 4 && !err; tries++) {
+		before = agent_now_ns(r);
+		err = agent_syscall4(__NR_timer_settime, timer, 0, times, 0);
+		after = agent_now_ns(r);
+		if (after - before < SOON_NS)
+			break;
+	}
+	r->slots[slot].expiry_ns = after + first;
+	return err;
+}
+
 /* 0 or -errno, and *ret_timer is -1. */
 static long make_timer(struct agent_region *r, __u32 slot, __s32 tid, __s32 *ret_timer)
 {
@@ -108,7 +140,7 @@ static long make_timer(struct agent_region *r, __u32 slot, __s32 tid, __s32 *ret
 	*ret_timer = -1;
 	if (err)
 		return err;
-	err = agent_syscall4(__NR_timer_settime, timer, 0, &times, 0);
+	err = set_timer(r, slot, timer, &times);
 	if (err)
 		agent_syscall1(__NR_timer_delete, timer);
 	else

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <xxhash.h>
+
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
 #include "core/profile/walk_marker.h"
@@ -15,6 +17,7 @@
 #include "sampler/sink/sample_sink.h"
 #include "sampler/sink/stack_ids.h"
 #include "sampler/sink/time_order.h"
+#include "sampler/timer/interrupted.h"
 #include "sampler/timer/targets/processes.h"
 #include "sampler/walk/runtime_unwind.h"
 #include "sampler/walk/snapshot_lookup.h"
@@ -30,6 +33,7 @@ struct timer_drain {
 	uint64_t deep_until_ns;	     /* until then, stacks that take much of a ring may come */
 	struct time_order *queue;
 	struct stack_ids *ids;
+	struct interrupted *interrupted;    /* NULL: only threads that run are sampled */
 	struct snapshot_unwinder *unwinder; /* made at the first snapshot */
 	const struct process *unwinding;    /* whose snapshot is being unwound, */
 	uint64_t unwinding_ns;		    /* and the time of that */
@@ -59,6 +63,8 @@ struct timer_drain *timer_drain_new(struct timer_processes *processes, struct pr
 	d->stats = stats;
 	d->queue = time_order_new();
 	d->ids = stack_ids_new();
+	if (processes->config.clock == AGENT_CLOCK_WALL)
+		d->interrupted = interrupted_new();
 	sample_sink_init(&d->out, stats);
 	sample_sink_keep_processes(&d->out);
 	return d;
@@ -72,6 +78,7 @@ void timer_drain_free(struct timer_drain *d)
 	free(d->python_room);
 	time_order_free(d->queue);
 	stack_ids_free(d->ids);
+	interrupted_free(d->interrupted);
 	sample_sink_fini(&d->out);
 	free(d);
 }
@@ -93,6 +100,8 @@ void timer_drain_start(struct timer_drain *d)
 void timer_drain_finish(struct timer_drain *d)
 {
 	sample_sink_end(&d->out);
+	if (d->interrupted)
+		interrupted_report(d->interrupted);
 }
 
 void timer_drain_set_sink(struct timer_drain *d, struct sink *sink)
@@ -176,7 +185,7 @@ static struct snapshot_result unwind(struct timer_drain *d, const struct timer_p
 /* ---- stacks */
 
 /* A hash of everything that a walked stack is made of. */
-static uint64_t key_of(const struct queued *q)
+static uint64_t key_of(const struct queued *q, const struct interruption *what)
 {
 	uint64_t key = (uint64_t)q->process->maps.pid << 32 | q->process->maps.epoch;
 
@@ -187,6 +196,9 @@ static uint64_t key_of(const struct queued *q)
 		key = (key ^ q->words[i]) * 0x9fb21c651e98df25ull;
 		key ^= key >> 32;
 	}
+	if (what->reason)
+		key ^= XXH3_64bits(what->object, strlen(what->object)) ^
+		       (uint64_t)(uintptr_t)what->reason;
 	return key ? key : 1;
 }
 
@@ -198,7 +210,26 @@ static void check_runtime(struct timer_drain *d, const struct queued *q, struct 
 	runtime_unwind_check(d->processes->publish.runtime, p, q->sample.time_ns, p->epoch, w);
 }
 
-static struct known_stack walked_stack(struct timer_drain *d, const struct queued *q)
+/* Hands the stack to the sink, with what the thread waited for on top. */
+static struct known_stack sink_stack(struct timer_drain *d, const struct queued *q,
+				     struct walked *w, const struct interruption *what)
+{
+	uint32_t frames[SINK_MAX_FRAMES + 1];
+	struct known_stack known = { 0 };
+	size_t nr;
+
+	w->wait = what->reason;
+	if (what->reason) /* that says why it is in the kernel */
+		w->in_kernel = false;
+	nr = sample_sink_frames(&d->out, &q->process->maps, w, frames, &known.incomplete);
+	if (what->object[0])
+		frames[nr++] = sample_sink_wait_frame(&d->out, what->object);
+	known.stack = d->out.sink->stack(d->out.sink, frames, nr);
+	return known;
+}
+
+static struct known_stack walked_stack(struct timer_drain *d, const struct queued *q,
+				       const struct interruption *what)
 {
 	const struct agent_sample *e = &q->sample;
 	struct walked w = {
@@ -208,7 +239,7 @@ static struct known_stack walked_stack(struct timer_drain *d, const struct queue
 		.in_kernel = e->in_kernel,
 		.python_broken = e->python_broken,
 	};
-	uint64_t key = key_of(q);
+	uint64_t key = key_of(q, what);
 	struct known_stack known;
 
 	if (stack_ids_find(d->ids, key, &known))
@@ -218,7 +249,7 @@ static struct known_stack walked_stack(struct timer_drain *d, const struct queue
 		w.rotation = (e->nr_total - MAX_LEAF_FRAMES) % MAX_ROOT_FRAMES;
 	}
 	check_runtime(d, q, &w);
-	known = sample_sink_stack(&d->out, &q->process->maps, &w);
+	known = sink_stack(d, q, &w, what);
 	/*
 	 * The record of a code object may still be in another ring: then the stack is resolved
 	 * again.
@@ -235,7 +266,8 @@ static uint64_t *python_room(struct timer_drain *d)
 	return d->python_room;
 }
 
-static struct known_stack unwound_stack(struct timer_drain *d, const struct queued *q)
+static struct known_stack unwound_stack(struct timer_drain *d, const struct queued *q,
+					const struct interruption *what)
 {
 	uint64_t frames[MAX_USER_FRAMES];
 	struct walked w = {
@@ -253,7 +285,7 @@ static struct known_stack unwound_stack(struct timer_drain *d, const struct queu
 		timer_python_merge(q->process, d->python_room, result.sps,
 				   q->words + SNAPSHOT_WORDS, nr_python, frames, &w);
 	check_runtime(d, q, &w);
-	return sample_sink_stack(&d->out, &q->process->maps, &w);
+	return sink_stack(d, q, &w, what);
 }
 
 static void on_queued(void *context, int kind, const void *data, size_t size)
@@ -266,11 +298,12 @@ static void on_queued(void *context, int kind, const void *data, size_t size)
 		.time_ns = e->time_ns,
 		.weight = e->weight_ns,
 		.cpu = e->cpu,
-		.column = d->processes->config.clock == AGENT_CLOCK_WALL ? COLUMN_WALL : COLUMN_CPU,
+		.column = COLUMN_CPU,
 		.gil = e->gil < NR_GIL ? e->gil : GIL_UNKNOWN,
 	};
 	struct timer_thread *thread = timer_thread(p, e->tid);
 	struct known_stack stack = { .stack = thread->last_stack };
+	struct interruption what = { .column = COLUMN_CPU };
 
 	(void)size;
 	if (kind == AGENT_REST && stack.stack == PROFILE_NONE)
@@ -278,10 +311,14 @@ static void on_queued(void *context, int kind, const void *data, size_t size)
 	if (e->end == END_NO_MAP || e->end == END_STALE)
 		timer_reread(d->processes, p, e->time_ns);
 	d->out.python_codes = p->python.codes;
+	if (d->interrupted)
+		interrupted_explain(d->interrupted, p->maps.pid, e, &what);
+	sample.column = (uint8_t)what.column;
 	if (kind == AGENT_REST)
 		sample.gil = thread->last_gil;
 	else
-		stack = kind == AGENT_SNAPSHOT ? unwound_stack(d, q) : walked_stack(d, q);
+		stack = kind == AGENT_SNAPSHOT ? unwound_stack(d, q, &what)
+					       : walked_stack(d, q, &what);
 	sample.thread = sample_sink_thread(&d->out, (uint32_t)p->maps.pid, (uint32_t)thread->outer,
 					   thread->comm);
 	sample.stack = thread->last_stack = stack.stack;

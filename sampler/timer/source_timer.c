@@ -51,7 +51,8 @@
 #define SETTLE_NS (1000ull * 1000)
 #define DRAIN_PERIODS 100 /* at most as many samples of a thread from one round to the next */
 #define COPIES_MS 20	  /* a ring holds ten copies of stacks */
-#define DEEP_MS 10	  /* a ring holds 16 of the deepest stacks */
+#define DEEP_PERIODS 12	  /* the same while stacks may be deep: a ring holds 16 of the deepest */
+#define MIN_DEEP_MS 10	  /* but no shorter rounds than these */
 #define SLEEP_AGAIN_NS (20ull * 1000 * 1000)
 
 struct source {
@@ -117,7 +118,6 @@ static enum source_fit source_fit(const struct source_config *config, char *why,
 			   : config->wakers	      ? "does not see who wakes a thread"
 			   : config->wait_period_ns   ? "has no period of its own for waits"
 						      : NULL;
-
 	if (lack) {
 		snprintf(why, why_size, "timer %s", lack);
 		return SOURCE_CANNOT;
@@ -364,6 +364,7 @@ static const char *const *source_environment(const struct source *s)
 static int wait_ms(const struct source *s, int timeout_ms)
 {
 	uint64_t drain_ms = s->processes.config.period_ns * DRAIN_PERIODS / 1000000 + 1,
+		 deep_ms = s->processes.config.period_ns * DEEP_PERIODS / 1000000 + 1,
 		 now = monotonic_ns(),
 		 names_ms = s->processes.names_due_ns > now
 				    ? (s->processes.names_due_ns - now) / 1000000 + 1
@@ -372,8 +373,9 @@ static int wait_ms(const struct source *s, int timeout_ms)
 
 	if (s->processes.publish.has_copies && most_ms > COPIES_MS)
 		most_ms = COPIES_MS;
-	if (timer_drain_is_deep(s->drain) && most_ms > DEEP_MS)
-		most_ms = DEEP_MS;
+	deep_ms = deep_ms < MIN_DEEP_MS ? MIN_DEEP_MS : deep_ms;
+	if (timer_drain_is_deep(s->drain) && most_ms > deep_ms)
+		most_ms = deep_ms;
 	return (uint64_t)timeout_ms > most_ms ? (int)most_ms : timeout_ms;
 }
 
