@@ -141,6 +141,17 @@ static void count_columns(struct info *info, const struct profile *p)
 	}
 }
 
+/* A thread that waits for the GIL is on no CPU. */
+static enum profile_column column_of_gil(const struct profile *p, enum profile_column column)
+{
+	bool present[NR_COLUMNS];
+
+	columns_present(p, present);
+	return column == COLUMN_CPU && (present[COLUMN_WAITING] || present[COLUMN_RUNNABLE])
+		       ? COLUMN_WALL
+		       : column;
+}
+
 void info_init(struct info *info, const struct profile *p)
 {
 	static const char perf[] = "perf "; /* what sampler/perf_data/perf_data.c writes */
@@ -153,7 +164,8 @@ void info_init(struct info *info, const struct profile *p)
 		.column = column_default(p),
 	};
 	count_columns(info, p);
-	gil_add_up(p, info->column, &info->gil);
+	info->gil_column = column_of_gil(p, info->column);
+	gil_add_up(p, info->gil_column, &info->gil);
 	for (int i = 0; i < NR_MARKERS; i++)
 		info->nr_incomplete += p->stats.nr_incomplete[i];
 	for (size_t i = 0; i < p->nr_frames; i++)

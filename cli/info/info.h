@@ -37,8 +37,9 @@ struct info {
 	struct info_column columns[NR_COLUMNS];
 	/* Threads and modules are counted by the samples of this column, column_default(). */
 	enum profile_column column;
-	uint64_t nr_samples; /* of that column */
-	struct gil_sums gil; /* of that column */
+	uint64_t nr_samples;		/* of that column */
+	enum profile_column gil_column; /* wall-clock time where waits were sampled, too */
+	struct gil_sums gil;		/* of that column */
 	uint64_t nr_incomplete;
 	uint64_t nr_named_frames;
 	uint32_t nr_processes;

@@ -37,12 +37,12 @@ void info_gil_text(struct buffer *b, const struct info *info)
 		number_add_percent(b, parts[i].part, whole);
 	}
 	buffer_add_string(b, " of ");
-	number_add_value(b, info->column, whole);
-	buffer_printf(b, " of %s\n", column_table[info->column].title);
+	number_add_value(b, info->gil_column, whole);
+	buffer_printf(b, " of %s\n", column_table[info->gil_column].title);
 }
 
 /*
- * Values are in the unit of the column that threads are counted by; null where the lock's state is
+ * Values are in the unit of the column that the text names; null where the lock's state is
  * not known.
  */
 void info_gil_json(struct buffer *b, const struct info *info)

@@ -312,6 +312,10 @@ static int filter(struct profile *p, const char *name, const struct load_opts *o
 
 	if (err)
 		log_error(0, "filter '%s': it holds no %s", name, lacks);
+	else if (opts->on_whole_stacks)
+		opts->on_whole_stacks(p, opts->context);
+	if (!err && opts->filter)
+		filter_apply_to_stacks(opts->filter, p);
 	return err;
 }
 

@@ -24,6 +24,9 @@ struct load_opts {
 	/* Is filled where the path is a folder of segments: found->nr is not 0 then. */
 	struct segments_found *ret_found;
 	const struct filter *filter; /* the samples to keep; NULL: all */
+	/* Is called while stacks still have all their functions, which the filter may hide. */
+	void (*on_whole_stacks)(struct profile *p, const void *context); /* NULL: nothing is */
+	const void *context;						 /* for it */
 };
 
 /*

@@ -119,38 +119,47 @@ uint32_t view_parse_rows(const char *text, const char *what, struct argp_state *
 	return (uint32_t)rows;
 }
 
-static int load(const char *path, const struct filter *filter, struct view *ret_view)
+static void refine_waits(struct profile *p, const void *context)
 {
-	const struct load_opts load = { .ret_note = &ret_view->note, .filter = filter };
+	(void)context;
+	reasons_refine(p);
+}
 
+static void fold_waits(struct profile *p, const void *context)
+{
+	reasons_refine(p);
+	idle_fold(p, context);
+}
+
+static int load(const char *path, struct load_opts *opts, struct view *ret_view)
+{
 	int err;
 
 	*ret_view = (struct view){ 0 };
-	err = profile_load(path, &load, &ret_view->profile);
-	if (!err)
-		reasons_refine(ret_view->profile);
-	return err;
-}
-
-int view_load(const char *path, const struct filter *filter, struct view *ret_view)
-{
-	int err = load(path, filter, ret_view);
-
+	opts->ret_note = &ret_view->note;
+	err = profile_load(path, opts, &ret_view->profile);
 	if (!err)
 		columns_add_wall(ret_view->profile);
 	return err;
 }
 
+int view_load(const char *path, const struct filter *filter, struct view *ret_view)
+{
+	struct load_opts opts = { .filter = filter, .on_whole_stacks = refine_waits };
+
+	return load(path, &opts, ret_view);
+}
+
 int view_load_busy(const char *path, const struct filter *filter, const struct idle *idle,
 		   struct view *ret_view)
 {
-	int err = load(path, filter, ret_view);
+	struct load_opts opts = {
+		.filter = filter,
+		.on_whole_stacks = fold_waits,
+		.context = idle,
+	};
 
-	if (err)
-		return err;
-	idle_fold(ret_view->profile, idle);
-	columns_add_wall(ret_view->profile);
-	return 0;
+	return load(path, &opts, ret_view);
 }
 
 static bool was_filtered(const struct profile *p)

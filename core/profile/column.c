@@ -154,7 +154,7 @@ void columns_present(const struct profile *p, bool ret_present[NR_COLUMNS])
 		ret_present[p->samples[i].column] = true;
 }
 
-static bool is_part_of_wall(uint8_t column)
+bool column_is_part_of_wall(unsigned int column)
 {
 	return column == COLUMN_CPU || column == COLUMN_WAITING || column == COLUMN_RUNNABLE;
 }
@@ -173,13 +173,13 @@ void columns_add_wall(struct profile *p)
 	for (size_t i = 0; i < nr; i++) {
 		struct profile_sample s = p->samples[i];
 
-		if (!is_part_of_wall(s.column))
+		if (!column_is_part_of_wall(s.column))
 			continue;
 		s.column = COLUMN_WALL;
 		profile_add_sample(p, &s);
 	}
 	for (int c = 0; c < NR_COLUMNS; c++) {
-		if (!is_part_of_wall((uint8_t)c))
+		if (!column_is_part_of_wall((unsigned int)c))
 			continue;
 		p->filtered.weight[COLUMN_WALL] += p->filtered.weight[c];
 		p->filtered.nr_samples[COLUMN_WALL] += p->filtered.nr_samples[c];

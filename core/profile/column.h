@@ -81,6 +81,8 @@ const char *column_pprof_name(const struct column_info *info);
 /* Sets for each column whether the profile has samples in it. */
 void columns_present(const struct profile *p, bool ret_present[NR_COLUMNS]);
 
+/* CPU time, and the two columns of waits. */
+bool column_is_part_of_wall(unsigned int column);
 /*
  * Where samples of running threads and of waiting ones were taken together, their sum is wall-clock
  * time: adds that column, and makes it the one to show first. Other profiles stay as they are.

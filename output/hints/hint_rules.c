@@ -10,8 +10,8 @@ enum {
 	SYSTEM = HINT_MARK_SYSTEM,
 	PYTHON = 1 << 1,
 	WAIT_FOR_DATA = 1 << 2,
-	FETCH = 1 << 3,
-	WORKER = 1 << 4,
+	FETCH = HINT_MARK_FETCH,
+	WORKER = HINT_MARK_WORKER,
 	SYNC = 1 << 5,
 	ITEM = 1 << 6,
 	COPY = 1 << 7,
@@ -47,7 +47,7 @@ const struct hint_mark hint_marks[] = {
 	{ COPY, "^(cudaMemcpy(Async)?|cuMemcpy(HtoD|DtoH|DtoD)?(Async)?(_v2)?)\\b" },
 	{ DEVICE_COPY, "^\\[copy host to device\\]$" },
 	{ SPIN, "mod:^lib(gomp|iomp5|omp)[-.]" },
-	{ SPIN, "^(gomp_(team_)?barrier_wait(_end)?|gomp_team_end|do_(spin|wait)|futex_wait)\\b" },
+	{ SPIN, "^(gomp_(team_)?barrier_wait(_end)?|gomp_team_end|do_(spin|wait))\\b" },
 	{ SPIN, "^(__kmp_|(void |bool )?__kmp_wait_|kmp_flag_)" },
 	{ SPIN, "^(blas_thread_server|exec_blas(_async_wait)?$)" },
 	{ IMPORT, "^_find_and_load \\((<frozen importlib\\._bootstrap>|_bootstrap\\.py):" },
@@ -63,14 +63,15 @@ const struct hint_mark hint_marks[] = {
 const struct hint_rule hint_rules[] = {
 	{ .code = "data-wait",
 	  .title = "waiting for the workers of a DataLoader",
-	  .remedy = "more workers (num_workers), a larger prefetch_factor, "
-		    "persistent_workers=True; a "
-		    "recording of a worker says what it is busy with",
+	  .remedy = "if the workers load all the time, more of them (num_workers) or faster "
+		    "loading; if they do not, a larger prefetch_factor, and "
+		    "persistent_workers=True",
 	  .columns = WAITS,
 	  .inner = WAIT_FOR_DATA,
 	  .without = WORKER,
 	  .min_percent = 10,
-	  .of_threads = true },
+	  .of_threads = true,
+	  .names_workers = true },
 	{ .code = "gil-wait",
 	  .title = "threads wait for Python's global interpreter lock",
 	  .remedy =

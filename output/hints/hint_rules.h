@@ -24,7 +24,8 @@ struct hint_rule {
 	bool is_leaf;	    /* `inner` is the innermost function, apart from system calls */
 	bool of_threads;    /* a share of the threads that run such functions, not of all threads */
 	bool says_when;	    /* say when it was last seen */
-	bool names_holder;  /* say which code ran while it held Python's GIL */
+	bool names_holder;  /* say which code held Python's GIL */
+	bool names_workers; /* say what the workers of a DataLoader did */
 	const char *unless; /* code of a hint that already says the same, or NULL */
 };
 
@@ -32,6 +33,10 @@ struct hint_rule {
 extern const struct hint_mark hint_marks[];
 extern const struct hint_rule hint_rules[];
 
-enum { HINT_MARK_SYSTEM = 1 << 0 }; /* the kernel, and functions that only enter it */
+enum {
+	HINT_MARK_SYSTEM = 1 << 0, /* the kernel, and functions that only enter it */
+	HINT_MARK_FETCH = 1 << 3,  /* a DataLoader's fetcher */
+	HINT_MARK_WORKER = 1 << 4, /* the loop of one of its workers */
+};
 
 #endif

@@ -10,7 +10,9 @@
 #include "core/base/alloc.h"
 #include "core/profile/column.h"
 #include "output/hints/gpu_hints.h"
+#include "output/hints/hint_evidence.h"
 #include "output/hints/hint_rules.h"
+#include "output/tree/program_function.h"
 #include "output/tree/naming.h"
 #include "output/text/number.h"
 #include "output/select/pattern.h"
@@ -24,9 +26,17 @@ struct finder {
 	uint32_t *rules;	      /* by stack: a bit for each rule that matches */
 	uint32_t (*where)[MAX_RULES]; /* by stack and rule: the function to name, 0 = none */
 	uint32_t *innermost;	      /* by stack: the innermost function of the program */
+	uint32_t *stack_marks;	      /* by stack: those of all its functions */
 	uint32_t *functions;	      /* of the current stack, root first */
 	size_t nr_functions, capacity;
 };
+
+/* The kernel has functions of the same names (do_wait, futex_wait) that are something else. */
+static bool may_have_mark(const struct tree_function *f, uint32_t mark)
+{
+	return f->kind != FUNCTION_THREAD &&
+	       (f->kind != FUNCTION_KERNEL || mark == HINT_MARK_SYSTEM);
+}
 
 static void mark_functions(struct finder *f)
 {
@@ -38,7 +48,7 @@ static void mark_functions(struct finder *f)
 		if (pattern_init(&pattern, m->pattern, why, sizeof(why)))
 			continue; /* a test compiles every pattern */
 		for (size_t i = 1; i < f->names.nr; i++)
-			if (f->names.list[i].kind != FUNCTION_THREAD &&
+			if (may_have_mark(&f->names.list[i], m->bit) &&
 			    pattern_fits(&pattern, &f->names.list[i]))
 				f->marks[i] |= m->bit;
 		pattern_fini(&pattern);
@@ -92,12 +102,6 @@ static size_t find_rule(const struct finder *f, const struct hint_rule *r)
 	return f->nr_functions;
 }
 
-static bool is_library(const char *file)
-{
-	return file[0] == '<' || strstr(file, "/site-packages/") ||
-	       strstr(file, "/dist-packages/") || strstr(file, "/lib/python3");
-}
-
 /* Finds the nearest function of the program above it, or of a library if the stack has no other. */
 static uint32_t find_where(const struct finder *f, size_t at)
 {
@@ -109,7 +113,7 @@ static uint32_t find_where(const struct finder *f, size_t at)
 		if (t->kind != FUNCTION_PYTHON)
 			continue;
 		nearest = nearest ? nearest : f->functions[at];
-		if (!is_library(t->file))
+		if (program_function_is(t))
 			return f->functions[at];
 	}
 	return nearest;
@@ -123,6 +127,7 @@ static void look_at_stacks(struct finder *f)
 	f->rules = xcalloc(p->nr_stacks + 1, sizeof(*f->rules));
 	f->where = xcalloc(p->nr_stacks + 1, sizeof(*f->where));
 	f->innermost = xcalloc(p->nr_stacks + 1, sizeof(*f->innermost));
+	f->stack_marks = xcalloc(p->nr_stacks + 1, sizeof(*f->stack_marks));
 	for (size_t i = 0; i < p->nr_samples; i++)
 		used[p->samples[i].stack] = true;
 	for (size_t i = 0; i < p->nr_stacks; i++) {
@@ -130,6 +135,8 @@ static void look_at_stacks(struct finder *f)
 			continue;
 		list_functions(f, &p->stacks[i]);
 		f->innermost[i] = find_where(f, f->nr_functions);
+		for (size_t k = 0; k < f->nr_functions; k++)
+			f->stack_marks[i] |= f->marks[f->functions[k]];
 		for (int r = 0; hint_rules[r].code; r++) {
 			size_t at = find_rule(f, &hint_rules[r]);
 
@@ -175,28 +182,14 @@ static void find_most(const struct finder *f, struct hint *h, const uint64_t *we
 	h->where_weight = weights[most];
 }
 
-/* Samples of running threads say whether the thread held the GIL. */
-static void find_holder(const struct finder *f, struct hint *h)
+static void add_evidence(const struct finder *f, const struct hint_rule *rule, struct hint *h)
 {
-	const struct profile *p = f->p;
-	uint64_t *weights = xcalloc(f->names.nr, sizeof(*weights));
-	uint32_t most = 0;
+	const struct hint_stacks stacks = { f->p, &f->names, f->stack_marks, f->innermost };
 
-	for (size_t i = 0; i < p->nr_samples; i++) {
-		const struct profile_sample *s = &p->samples[i];
-
-		if (s->column != COLUMN_CPU || s->gil != GIL_HELD)
-			continue;
-		h->held += s->weight;
-		if (f->innermost[s->stack])
-			weights[f->innermost[s->stack]] += s->weight;
-	}
-	for (uint32_t i = 1; i < f->names.nr; i++)
-		if (weights[i] > weights[most])
-			most = i;
-	h->holder = xstrdup(most ? f->names.list[most].name : "");
-	h->holder_weight = weights[most];
-	free(weights);
+	if (rule->names_holder)
+		hint_find_holder(&stacks, h);
+	if (rule->names_workers)
+		hint_find_workers(&stacks, h);
 }
 
 static void add_up(const struct finder *f, int rule, struct hint *h)
@@ -224,8 +217,7 @@ static void add_up(const struct finder *f, int rule, struct hint *h)
 			last_ns = s->time_ns;
 	}
 	find_most(f, h, weights);
-	if (hint_rules[rule].names_holder)
-		find_holder(f, h);
+	add_evidence(f, &hint_rules[rule], h);
 	if (hint_rules[rule].says_when && last_ns > p->meta.start_ns)
 		h->last_ms = (uint32_t)((last_ns - p->meta.start_ns) / 1000000 + 1);
 	free(threads);
@@ -244,6 +236,13 @@ static bool is_proven(const struct hint *h)
 	share = (double)h->weight / (double)h->whole;
 	low = share - (double)margin / (double)h->whole_samples;
 	return low * 100 >= h->min_percent;
+}
+
+static void free_words(struct hint *h)
+{
+	free(h->where);
+	free(h->holder);
+	free(h->worker_where);
 }
 
 static bool is_said(const struct hints *hints, const char *code)
@@ -267,15 +266,14 @@ static void ask_rule(const struct finder *f, int rule, struct hints *hints)
 				  .column = (enum profile_column)c,
 				  .min_percent = r->min_percent };
 
-		if (!(r->columns >> c & 1))
+		if (!((uint64_t)r->columns >> c & 1))
 			continue;
 		add_up(f, rule, &h);
 		if (is_proven(&h)) {
 			hints->list[hints->nr++] = h;
 			return;
 		}
-		free(h.where);
-		free(h.holder);
+		free_words(&h);
 	}
 }
 
@@ -326,15 +324,14 @@ void hints_init(struct hints *hints, const struct profile *p)
 	free(f.rules);
 	free(f.where);
 	free(f.innermost);
+	free(f.stack_marks);
 	free(f.functions);
 }
 
 void hints_fini(struct hints *hints)
 {
-	for (size_t i = 0; i < hints->nr; i++) {
-		free(hints->list[i].where);
-		free(hints->list[i].holder);
-	}
+	for (size_t i = 0; i < hints->nr; i++)
+		free_words(&hints->list[i]);
 	free(hints->list);
 	*hints = (struct hints){ 0 };
 }

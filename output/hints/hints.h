@@ -31,9 +31,19 @@ struct hint {
 	/* the Python function below which most of it lies; "" = none; owned */
 	char *where;
 	uint64_t where_weight;
-	/* the Python function that held the GIL for most of the CPU time; "" = not known; owned */
+	/* the Python function below which the GIL was held longest; "" = not known; owned */
 	char *holder;
-	uint64_t holder_weight, held; /* its CPU time with the GIL, and that of all */
+	uint32_t holder_tid;	      /* and the thread that did so longest; 0 = not known */
+	uint64_t holder_weight, held; /* its time with the GIL, and that of all */
+	uint64_t held_off_cpu;	      /* of that, not on a CPU */
+	/* processes that load data for the one that waits */
+	uint32_t nr_workers;
+	struct hint_worker {
+		uint32_t pid;
+		uint64_t loading, whole; /* the time that it loads, of all its time */
+	} busiest, idlest;
+	char *worker_where; /* as `where`, of the busiest one; NULL = there is none; owned */
+	uint64_t worker_where_weight;
 };
 
 struct hints {

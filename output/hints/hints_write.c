@@ -16,6 +16,43 @@ static uint64_t margin_of(const struct hint *h)
 	return column_table[h->column].exact ? 0 : number_margin(h->samples, h->whole_samples);
 }
 
+static void add_holder(struct buffer *b, const struct hint *h)
+{
+	buffer_add_string(b, "; ");
+	number_add_percent(b, h->holder_weight, h->held);
+	buffer_printf(b, " of the time that threads held the GIL was below %s", h->holder);
+	if (h->holder_tid)
+		buffer_printf(b, ", most of it in thread %" PRIu32, h->holder_tid);
+	if (h->held_off_cpu > h->held / 100) {
+		buffer_add_string(b, "; ");
+		number_add_percent(b, h->held_off_cpu, h->held);
+		buffer_add_string(b, " of that time they did not run");
+	}
+}
+
+static void add_worker(struct buffer *b, const struct hint_worker *w)
+{
+	buffer_printf(b, "process %" PRIu32 ", loads for ", w->pid);
+	number_add_percent(b, w->loading, w->whole);
+	buffer_add_string(b, " of its time");
+}
+
+static void add_workers(struct buffer *b, const struct hint *h)
+{
+	buffer_printf(b, "; %" PRIu32 " worker%s: %s", h->nr_workers, h->nr_workers == 1 ? "" : "s",
+		      h->nr_workers == 1 ? "" : "the busiest, ");
+	add_worker(b, &h->busiest);
+	if (h->worker_where && *h->worker_where) {
+		buffer_add_string(b, ", ");
+		number_add_percent(b, h->worker_where_weight, h->busiest.loading);
+		buffer_printf(b, " of it below %s", h->worker_where);
+	}
+	if (h->nr_workers > 1) {
+		buffer_add_string(b, "; the least busy, ");
+		add_worker(b, &h->idlest);
+	}
+}
+
 static void add_hint(struct buffer *b, const struct hint *h, const struct hints_opts *opts)
 {
 	const struct column_info *info = &column_table[h->column];
@@ -43,11 +80,10 @@ static void add_hint(struct buffer *b, const struct hint *h, const struct hints_
 		buffer_add_string(b, " of it below ");
 		buffer_add_string(b, h->where);
 	}
-	if (h->holder && *h->holder) {
-		buffer_add_string(b, "; ");
-		number_add_percent(b, h->holder_weight, h->held);
-		buffer_printf(b, " of the CPU time with the GIL was below %s", h->holder);
-	}
+	if (h->holder && *h->holder)
+		add_holder(b, h);
+	if (h->nr_workers)
+		add_workers(b, h);
 	if (h->last_ms)
 		buffer_printf(b, "; last seen %u.%03u s after the start", h->last_ms / 1000,
 			      h->last_ms % 1000);
@@ -57,14 +93,28 @@ static void add_hint(struct buffer *b, const struct hint *h, const struct hints_
 static void write_json(struct buffer *b, const struct hints *hints, const struct summary *summary)
 {
 	static const struct grid_column columns[] = {
-		{ "code", NULL, true },		 { "column", NULL, true },
-		{ "percent", NULL, false },	 { "weight", NULL, false },
-		{ "whole", NULL, false },	 { "samples", NULL, false },
-		{ "margin", NULL, false },	 { "whole_samples", NULL, false },
-		{ "min_percent", NULL, false },	 { "where", NULL, true },
-		{ "where_weight", NULL, false }, { "last_ms", NULL, false },
-		{ "title", NULL, true },	 { "remedy", NULL, true },
-		{ "holder", NULL, true },	 { "holder_weight", NULL, false },
+		{ "code", NULL, true },
+		{ "column", NULL, true },
+		{ "percent", NULL, false },
+		{ "weight", NULL, false },
+		{ "whole", NULL, false },
+		{ "samples", NULL, false },
+		{ "margin", NULL, false },
+		{ "whole_samples", NULL, false },
+		{ "min_percent", NULL, false },
+		{ "where", NULL, true },
+		{ "where_weight", NULL, false },
+		{ "last_ms", NULL, false },
+		{ "title", NULL, true },
+		{ "remedy", NULL, true },
+		{ "holder", NULL, true },
+		{ "holder_weight", NULL, false },
+		{ "holder_tid", NULL, false },
+		{ "held_off_cpu", NULL, false },
+		{ "workers", NULL, false },
+		{ "worker", NULL, false },
+		{ "worker_percent", NULL, false },
+		{ "worker_where", NULL, true },
 	};
 	struct grid g;
 
@@ -91,6 +141,12 @@ static void write_json(struct buffer *b, const struct hints *hints, const struct
 		grid_text(&g, h->remedy);
 		grid_text(&g, h->holder ? h->holder : "");
 		grid_count(&g, h->holder_weight);
+		grid_count(&g, h->holder_tid);
+		grid_count(&g, h->held_off_cpu);
+		grid_count(&g, h->nr_workers);
+		grid_count(&g, h->busiest.pid);
+		grid_share(&g, h->busiest.loading, h->busiest.whole);
+		grid_text(&g, h->worker_where ? h->worker_where : "");
 	}
 	report_json_write_grid(b, summary, "hints", &g, 0);
 	grid_fini(&g);

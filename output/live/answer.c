@@ -43,11 +43,9 @@ void live_question_fini(struct live_question *q)
 static void filter_profile(struct live_answer *a, struct profile *p)
 {
 	struct filter *filter = filter_new();
-	const char *lacks = "";
 
-	if (!filter_add_rule(filter, FILTER_FOCUS, a->question.focus, a->why, sizeof(a->why)) &&
-	    filter_apply(filter, p, &lacks))
-		snprintf(a->why, sizeof(a->why), "cannot filter: there are no %s", lacks);
+	if (!filter_add_rule(filter, FILTER_FOCUS, a->question.focus, a->why, sizeof(a->why)))
+		filter_apply_to_stacks(filter, p);
 	filter_free(filter);
 }
 
@@ -55,13 +53,13 @@ static void select_samples(struct live_answer *a, struct profile *p)
 {
 	struct idle *idle = a->question.show_idle ? idle_new() : NULL;
 
-	if (a->question.focus)
-		filter_profile(a, p);
 	reasons_refine(p);
 	if (idle)
 		idle_show(idle);
 	idle_fold(p, idle);
 	idle_free(idle);
+	if (a->question.focus)
+		filter_profile(a, p);
 	columns_add_wall(p);
 }
 

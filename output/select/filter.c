@@ -424,6 +424,10 @@ int filter_apply(const struct filter *f, struct profile *p, const char **ret_lac
 		return -ENODATA;
 	}
 	filter_samples(f, p);
-	filter_stacks(f, p);
 	return 0;
+}
+
+void filter_apply_to_stacks(const struct filter *f, struct profile *p)
+{
+	filter_stacks(f, p);
 }

@@ -73,9 +73,14 @@ const char *filter_event(const struct filter *filter);
 int filter_add_label(struct filter *filter, const char *label);
 
 /*
- * Applies all rules to the profile. 0, or -ENODATA if the profile lacks what a rule needs, named in
- * *ret_lacks ("times", "threads", ...); the profile is then unchanged.
+ * Applies the rules of samples (times, threads, labels) to the profile. 0, or -ENODATA if the
+ * profile lacks what a rule needs, named in *ret_lacks ("times", "threads", ...); the profile is
+ * then unchanged.
  */
 int filter_apply(const struct filter *filter, struct profile *p, const char **ret_lacks);
+/*
+ * Applies the rules of stacks, which keep, cut or drop them by their functions. To be called last.
+ */
+void filter_apply_to_stacks(const struct filter *filter, struct profile *p);
 
 #endif

@@ -8,7 +8,9 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
+#include "core/profile/column.h"
 #include "output/tree/cpython.h"
+#include "output/tree/naming.h"
 
 bool gil_is_wait(const char *name)
 {
@@ -29,6 +31,35 @@ static bool is_save_thread(const char *name)
 static bool is_timed_wait(const char *name)
 {
 	return strstr(name, "pthread_cond_timedwait") || strstr(name, "pthread_cond_clockwait");
+}
+
+/* The GIL is a flag with a mutex and two conditions, the only ones that CPython has on Linux. */
+static bool is_of_condition(const char *name)
+{
+	return is_timed_wait(name) || strstr(name, "pthread_cond_wait") ||
+	       strstr(name, "pthread_cond_signal");
+}
+
+bool gil_waits_by(const char *callee)
+{
+	return is_of_condition(callee) || strstr(callee, "pthread_mutex_lock");
+}
+
+bool *gil_unnamed_functions(const struct profile *p, const struct tree_functions *names)
+{
+	bool *of_gil = xcalloc(names->nr + 1, sizeof(*of_gil));
+
+	for (size_t i = 0; i < p->nr_stacks; i++) {
+		struct naming_walk at = { .p = p, .names = names, .stack = &p->stacks[i] };
+		uint32_t caller = PROFILE_NONE, caller_frame = 0;
+
+		for (; naming_next(&at); caller = FRAME_FUNCTION(at.code), caller_frame = at.frame)
+			if (caller != PROFILE_NONE &&
+			    cpython_has_frame(p, &p->frames[caller_frame]) &&
+			    is_of_condition(names->list[FRAME_FUNCTION(at.code)].name))
+				of_gil[caller] = true;
+	}
+	return of_gil;
 }
 
 static bool is_named(const struct profile *p, const struct profile_frame *frame,
@@ -68,12 +99,17 @@ void gil_add_up(const struct profile *p, enum profile_column column, struct gil_
 	enum { ASKED = 1, WAITS = 2 };
 	uint8_t *stacks = xcalloc(p->nr_stacks + 1, sizeof(*stacks));
 	struct gil_sums sums = { 0 };
+	bool present[NR_COLUMNS], of_parts;
+
+	columns_present(p, present);
+	of_parts = column == COLUMN_WALL && !present[COLUMN_WALL] &&
+		   (present[COLUMN_WAITING] || present[COLUMN_RUNNABLE]);
 
 	for (size_t i = 0; i < p->nr_samples; i++) {
 		const struct profile_sample *s = &p->samples[i];
 		uint8_t *stack = &stacks[s->stack];
 
-		if (s->column != column)
+		if (of_parts ? !column_is_part_of_wall(s->column) : s->column != column)
 			continue;
 		switch ((enum profile_gil)s->gil) {
 		case GIL_HELD: sums.held += s->weight; break;

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/profile/profile.h"
@@ -17,6 +18,7 @@ struct reasons {
 	struct profile *p;
 	const struct tree_functions *names;
 	uint32_t running, gil, gpu; /* frames */
+	const bool *of_gil; /* gil_unnamed_functions(); NULL while nothing is refined */
 };
 
 bool reasons_known(const struct profile *p)
@@ -64,6 +66,13 @@ static bool waits_for_gpu(const char *name)
 	       !strstr(name, "Async");
 }
 
+static bool waits_for_gil(const struct reasons *r, const struct stack_part *parts, size_t i)
+{
+	const char *name = function_of(r, &parts[i])->name;
+
+	return gil_is_wait(name) || (i && r->of_gil[parts[i - 1].function] && gil_waits_by(name));
+}
+
 static bool refine(void *context, struct stack_part *parts, size_t *nr)
 {
 	const struct reasons *r = context;
@@ -77,7 +86,7 @@ static bool refine(void *context, struct stack_part *parts, size_t *nr)
 
 		if (f->kind != FUNCTION_NATIVE)
 			continue;
-		if (gil_is_wait(f->name))
+		if (waits_for_gil(r, parts, i))
 			frame = r->gil;
 		else if (waits_for_gpu(f->name))
 			frame = r->gpu;
@@ -123,12 +132,16 @@ static void rewrite(struct profile *p, restack_fn *fn)
 {
 	struct tree_functions names;
 	struct reasons r = { .p = p, .names = &names };
+	bool *of_gil = NULL;
 
 	r.running = profile_named_frame(p, "running", 7, FUNCTION_NATIVE);
 	r.gil = profile_named_frame(p, "GIL wait", 8, FUNCTION_WAIT);
 	r.gpu = profile_named_frame(p, "GPU wait", 8, FUNCTION_WAIT);
 	naming_init(&names, p);
+	if (fn == refine)
+		r.of_gil = of_gil = gil_unnamed_functions(p, &names);
 	restack(p, &names, fn, &r);
+	free(of_gil);
 	tree_functions_fini(&names);
 }
 

@@ -55,6 +55,12 @@ hints() { # STACKS...: the codes of the hints, in their order
 	[ "$(hints 'start_thread;gomp_team_barrier_wait_end 150' 'start_thread;work 850')" = "" ]
 }
 
+@test "waits in functions of the kernel or of libc are no barriers of OpenMP" {
+	[ "$(hints 'run (t.py:1);pthread_cond_wait;futex_wait_[k];lock wait_[w] 300' 'run (t.py:1) 700')" = "" ]
+	[ "$(hints 'run (t.py:1);__lll_lock_wait;futex_wait;futex_wait_[k];lock wait_[w] 300' 'run (t.py:1) 700')" = "" ]
+	[ "$(hints 'main;wait4;do_wait_[k];child wait_[w] 300' 'main 700')" = "" ]
+}
+
 @test "imports that take most, and start-up that is merely part of it" {
 	local import='<module> (t.py:1);_find_and_load (<frozen importlib._bootstrap>:1176)'
 	[ "$(hints "$import 400" 'train (t.py:1) 600')" = imports ]

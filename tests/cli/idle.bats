@@ -94,3 +94,14 @@ all_of() { awk '{ n += NR * NR * NR } END { print n }' "$1"; }
 	"$SPROF" export -f pprof x -o x.pb.gz
 	[ "$("$SPROF" fold x.pb.gz | grep -c epoll_wait)" = 1 ]
 }
+
+@test "functions that a filter hides still tell an idle wait, and one for the GIL" {
+	cat >hidden.folded <<-'END'
+		app;main;aeMain;aeProcessEvents;epoll_wait;do_epoll_wait_[k];poll wait_[w] 40
+		app;run (t.py:1);take_gil;futex_do_wait_[k];lock wait_[w] 30
+		app;run (t.py:1);work 30
+	END
+	"$SPROF" report --json --hide 'kind:^(native|kernel)$' hidden.folded >json
+	[ "$(jq .idle json)" = 40 ]
+	jq -e '[.rows[].function] | index("GIL wait") and (index("poll wait") | not)' json
+}

@@ -144,11 +144,44 @@ static void gpu_hints_are_exact_shares_of_the_time_of_all_gpus(void **state)
 	}
 }
 
+/* Two workers answer one loop: one loads for 90 % of its time, the other one for 20 %. */
+static void a_starving_loop_names_its_busiest_worker(void **state)
+{
+	static const char *const wait[] = { "train (t.py:1)", "_get_data (dataloader.py:9)" };
+	static const char *const load[] = { "_worker_loop (worker.py:2)", "fetch (fetch.py:3)",
+					    "decode (d.py:7)" };
+	static const char *const idle[] = { "_worker_loop (worker.py:2)", "get (queues.py:3)" };
+	struct profile *p = profile_new();
+	uint32_t comm = profile_cstring(p, "python"), threads[3];
+	struct hints hints;
+
+	(void)state;
+	for (uint32_t i = 0; i < 3; i++)
+		threads[i] = profile_thread(p, 10 + i, 10 + i, comm);
+	for (uint64_t ms = 0; ms < 100; ms++) {
+		add(p, threads[0], ms, wait, 2);
+		add(p, threads[1], ms, ms % 10 ? load : idle, ms % 10 ? 3 : 2);
+		add(p, threads[2], ms, ms % 5 ? idle : load, ms % 5 ? 2 : 3);
+	}
+	hints_init(&hints, p);
+	assert_string_equal(hints.list[0].code, "data-wait");
+	assert_int_equal(hints.list[0].nr_workers, 2);
+	assert_int_equal(hints.list[0].busiest.pid, 11);
+	assert_int_equal(hints.list[0].busiest.loading, 90000000);
+	assert_int_equal(hints.list[0].busiest.whole, 100000000);
+	assert_int_equal(hints.list[0].idlest.pid, 12);
+	assert_int_equal(hints.list[0].idlest.loading, 20000000);
+	assert_string_equal(hints.list[0].worker_where, "decode (d.py:7)");
+	hints_fini(&hints);
+	profile_free(p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_rule_is_whole_and_every_pattern_compiles),
 		cmocka_unit_test(waiting_is_a_share_of_the_thread_that_waits),
+		cmocka_unit_test(a_starving_loop_names_its_busiest_worker),
 		cmocka_unit_test(gpu_hints_are_exact_shares_of_the_time_of_all_gpus),
 	};
 

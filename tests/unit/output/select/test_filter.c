@@ -134,6 +134,7 @@ static void a_random_filter_is_what_brute_force_says(void)
 		nr_left_out += !kept;
 	}
 	assert_int_equal(filter_apply(f, p, &lacks), 0);
+	filter_apply_to_stacks(f, p);
 	plain_assert_profile(p, &want);
 	assert_int_equal(p->filtered.weight[COLUMN_CPU], left_out);
 	assert_int_equal(p->filtered.nr_samples[COLUMN_CPU], nr_left_out);
@@ -174,6 +175,7 @@ static void threads_and_processes_are_chosen_by_number_and_name(void **state)
 				plain_lines_add_sample(&want, s);
 		}
 		assert_int_equal(filter_apply(f, p, &lacks), 0);
+		filter_apply_to_stacks(f, p);
 		plain_assert_profile(p, &want);
 		filter_free(f);
 		profile_free(p);
