@@ -61,7 +61,7 @@ static const struct argp_option options[] = {
 	  0 },
 	{ "by", OPTION_BY, "WHAT", 0,
 	  "Draw the stacks above a frame for each process, rank, cgroup, container, user, "
-	  "thread or reason of a wait; by module, file, line or kind, draw those instead of "
+	  "thread, lock or reason of a wait; by module, file, line or kind, draw those instead of "
 	  "functions",
 	  0 },
 	{ "html", OPTION_HTML, NULL, 0, "Write a page, whatever FILE is called", 0 },

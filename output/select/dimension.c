@@ -229,6 +229,7 @@ const struct dimension dimension_table[] = {
 	  parallelism_add_root },
 	{ "reason", "Reason", "reasons", reasons_replace, reasons_replace, reasons_add_root },
 	{ "kind", "Kind", "kinds", by_kind, by_kind, by_kind },
+	{ "lock", "Lock", "locks", locks_replace, locks_replace, locks_add_root },
 	{ 0 },
 };
 

@@ -17,7 +17,9 @@
 struct reasons {
 	struct profile *p;
 	const struct tree_functions *names;
-	uint32_t running, gil, gpu; /* frames */
+	uint32_t running, gil, gpu, no_lock; /* frames */
+	/* The frame that stands for a stack, or at its root. */
+	uint32_t (*frame_of)(struct reasons *r, const struct stack_part *parts, size_t nr);
 	const bool *of_gil; /* gil_unnamed_functions(); NULL while nothing is refined */
 };
 
@@ -109,9 +111,29 @@ static uint32_t reason_frame(struct reasons *r, const struct stack_part *parts, 
 	return profile_named_frame(r->p, name, strlen(name), FUNCTION_WAIT);
 }
 
+/* The frame above the reason says which lock it was. */
+static uint32_t lock_frame(struct reasons *r, const struct stack_part *parts, size_t nr)
+{
+	size_t at = find_wait(r, parts, nr);
+	const char *name = at == nr ? "" : function_of(r, &parts[at])->name;
+
+	if (!strcmp(name, "GIL wait")) {
+		name = "GIL";
+	} else if (!strcmp(name, "lock wait")) {
+		name = at + 1 < nr ? function_of(r, &parts[at + 1])->name : "";
+		if (!begins_with(name, "lock "))
+			name = "unknown lock";
+	} else {
+		return r->no_lock;
+	}
+	return profile_named_frame(r->p, name, strlen(name), FUNCTION_WAIT);
+}
+
 static bool replace(void *context, struct stack_part *parts, size_t *nr)
 {
-	parts[0].frame = reason_frame(context, parts, *nr);
+	struct reasons *r = context;
+
+	parts[0].frame = r->frame_of(r, parts, *nr);
 	parts[0].location = PART_WHOLE;
 	*nr = 1;
 	return true;
@@ -119,7 +141,8 @@ static bool replace(void *context, struct stack_part *parts, size_t *nr)
 
 static bool add_root(void *context, struct stack_part *parts, size_t *nr)
 {
-	uint32_t frame = reason_frame(context, parts, *nr);
+	struct reasons *r = context;
+	uint32_t frame = r->frame_of(r, parts, *nr);
 
 	memmove(parts + 1, parts, *nr * sizeof(*parts));
 	parts[0].frame = frame;
@@ -128,15 +151,18 @@ static bool add_root(void *context, struct stack_part *parts, size_t *nr)
 	return true;
 }
 
-static void rewrite(struct profile *p, restack_fn *fn)
+static void rewrite(struct profile *p, restack_fn *fn,
+		    uint32_t (*frame_of)(struct reasons *r, const struct stack_part *parts,
+					 size_t nr))
 {
 	struct tree_functions names;
-	struct reasons r = { .p = p, .names = &names };
+	struct reasons r = { .p = p, .names = &names, .frame_of = frame_of };
 	bool *of_gil = NULL;
 
 	r.running = profile_named_frame(p, "running", 7, FUNCTION_NATIVE);
 	r.gil = profile_named_frame(p, "GIL wait", 8, FUNCTION_WAIT);
 	r.gpu = profile_named_frame(p, "GPU wait", 8, FUNCTION_WAIT);
+	r.no_lock = profile_named_frame(p, "no lock", 7, FUNCTION_NATIVE);
 	naming_init(&names, p);
 	if (fn == refine)
 		r.of_gil = of_gil = gil_unnamed_functions(p, &names);
@@ -148,15 +174,25 @@ static void rewrite(struct profile *p, restack_fn *fn)
 void reasons_refine(struct profile *p)
 {
 	if (reasons_known(p))
-		rewrite(p, refine);
+		rewrite(p, refine, NULL);
 }
 
 void reasons_replace(struct profile *p)
 {
-	rewrite(p, replace);
+	rewrite(p, replace, reason_frame);
 }
 
 void reasons_add_root(struct profile *p)
 {
-	rewrite(p, add_root);
+	rewrite(p, add_root, reason_frame);
+}
+
+void locks_replace(struct profile *p)
+{
+	rewrite(p, replace, lock_frame);
+}
+
+void locks_add_root(struct profile *p)
+{
+	rewrite(p, add_root, lock_frame);
 }

@@ -23,4 +23,8 @@ void reasons_replace(struct profile *p);
 /* Puts such a frame at the root of each stack. */
 void reasons_add_root(struct profile *p);
 
+/* The same by the lock that a wait was for: its frame, "GIL", "unknown lock", or "no lock". */
+void locks_replace(struct profile *p);
+void locks_add_root(struct profile *p);
+
 #endif

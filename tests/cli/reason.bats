@@ -31,6 +31,30 @@ setup() {
 	END
 }
 
+@test "by lock, waits for each lock are a row or the root of their stacks" {
+	cat >locks.folded <<-'END'
+	main;a;work 10
+	main;b;futex_do_wait_[k];lock wait_[w];lock lock (waiting)_[w];woken by run_[w];futex_wake_[k] 30
+	main;c;futex_do_wait_[k];lock wait_[w];lock lock (waiting)_[w] 7
+	main;b;futex_do_wait_[k];lock wait_[w];lock 0x7f12_[w] 5
+	main;b;futex_do_wait_[k];lock wait_[w];woken by run_[w] 4
+	main;b;take_gil;futex_do_wait_[k];lock wait_[w];lock 0x7f13_[w] 40
+	main;d;do_nanosleep_[k];sleep_[w] 6
+	main;d;lock 0x7f12;preempted_[w] 3
+	END
+	"$SPROF" report --by lock --json locks.folded | jq -r '.rows[] | "\(.function) \(.self)"' | sort >rows
+	diff rows - <<-'END'
+	GIL 40
+	lock 0x7f12 5
+	lock lock (waiting) 37
+	no lock 19
+	unknown lock 4
+	END
+	"$SPROF" fold locks.folded | awk '{ n += $NF } END { exit n != 105 }'
+	"$SPROF" flame --by lock --no-js locks.folded >flame.svg
+	grep -A1 '<title>lock lock (waiting)' flame.svg | grep -q '37 .* samples'
+}
+
 @test "waits for the GIL and for a GPU are called so in every output" {
 	"$SPROF" fold x.folded | grep -q '^main;b;PyEval_RestoreThread;take_gil;futex_do_wait_\[k\];GIL wait_\[w\] 40$'
 	"$SPROF" report --json x.folded | jq -e '.rows[] | select(.function == "GPU wait") | .self == 50'
