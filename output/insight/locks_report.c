@@ -13,6 +13,7 @@
 #include "core/base/buffer.h"
 #include "core/profile/facts.h"
 #include "core/profile/profile.h"
+#include "output/insight/lock_frames.h"
 #include "output/report/grid.h"
 #include "output/report/grid_report.h"
 
@@ -92,16 +93,43 @@ static void add_thread(struct grid *g, const struct profile *p, uint64_t thread,
 	buffer_fini(&name);
 }
 
-static void add_lock(struct grid *g, const struct profile *p, const struct fact_lock_wait *r)
+/*
+ * The lock in words: its variable, else the Python code around it, else where it lies. Memory
+ * without a file has a name in brackets.
+ */
+static void add_name(struct grid *g, const char *place, const char *wanted, const char *released,
+		     const char *address)
 {
-	const char *place = profile_str(p, (uint32_t)r->place);
+	struct buffer text = { 0 };
+
+	if (*place && *place != '[')
+		buffer_add_string(&text, place);
+	else if (*released)
+		buffer_printf(&text, "released in %s", released);
+	else if (*wanted)
+		buffer_printf(&text, "wanted in %s", wanted);
+	else
+		buffer_add_string(&text, *place ? place : address);
+	buffer_add_char(&text, '\0');
+	grid_text(g, text.data);
+	buffer_fini(&text);
+}
+
+static void add_lock(struct grid *g, const struct profile *p, const struct lock_frames *frames,
+		     const struct fact_lock_wait *r)
+{
+	const char *place = profile_str(p, (uint32_t)r->place),
+		   *wanted = lock_frames_wanted_in(frames, r->pid, r->address),
+		   *released = lock_frames_released_in(frames, r->pid, r->address);
 	char address[32];
 
 	snprintf(address, sizeof(address), r->address ? "0x%" PRIx64 : "further locks", r->address);
 	grid_count(g, r->pid);
 	grid_text(g, address);
 	grid_text(g, place);
-	grid_text(g, *place ? place : address);
+	grid_text(g, wanted);
+	grid_text(g, released);
+	add_name(g, place, wanted, released, address);
 }
 
 static void add_figures(struct grid *g, const struct fact_lock_wait *r)
@@ -114,7 +142,8 @@ static void add_figures(struct grid *g, const struct fact_lock_wait *r)
 }
 
 /* The sum of the rows of a lock. */
-static void add_sum(struct grid *g, const struct profile *p, const struct lock_line *lines)
+static void add_sum(struct grid *g, const struct profile *p, const struct lock_frames *frames,
+		    const struct lock_line *lines)
 {
 	struct fact_lock_wait sum = *lines[0].row;
 	char threads[32];
@@ -131,18 +160,19 @@ static void add_sum(struct grid *g, const struct profile *p, const struct lock_l
 	}
 	snprintf(threads, sizeof(threads), "all %zu below", lines[0].nr);
 	add_figures(g, &sum);
-	add_lock(g, p, &sum);
+	add_lock(g, p, frames, &sum);
 	grid_text(g, threads);
 	grid_text(g, "");
 	grid_text(g, "");
 }
 
-static void add_row(struct grid *g, const struct profile *p, const struct fact_lock_wait *r)
+static void add_row(struct grid *g, const struct profile *p, const struct lock_frames *frames,
+		    const struct fact_lock_wait *r)
 {
 	static const char *const known_by[] = { "", "the lock", "its waking" };
 
 	add_figures(g, r);
-	add_lock(g, p, r);
+	add_lock(g, p, frames, r);
 	add_thread(g, p, r->thread, "further threads");
 	add_thread(g, p, r->holder, "not known");
 	grid_text(g,
@@ -162,26 +192,31 @@ bool locks_report_write(struct buffer *b, const struct profile *p,
 		{ "pid", "Pid", false },
 		{ "address", NULL, true },
 		{ "place", NULL, true },
+		{ "wanted_in", NULL, true },
+		{ "released_in", NULL, true },
 		{ NULL, "Lock", true },
 		{ "thread", "Waiting thread", true },
 		{ "holder", "Held by", true },
 		{ "known_by", "Known by", true },
 	};
+	struct lock_frames *frames;
 	struct lock_line *lines;
 	struct grid g;
 	size_t nr;
 
+	frames = lock_frames_new(p);
 	lines = lines_of(p, &nr);
 	grid_report_init(&g, columns, sizeof(columns) / sizeof(*columns), opts);
 	for (size_t i = 0; i < nr; i++) {
 		if (lines[i].nr > 1 && (!i || !same_lock(&lines[i - 1], &lines[i])) && !opts->json)
-			add_sum(&g, p, &lines[i]);
-		add_row(&g, p, lines[i].row);
+			add_sum(&g, p, frames, &lines[i]);
+		add_row(&g, p, frames, lines[i].row);
 	}
 	g.spare = spare;
 	if (nr)
 		grid_report_write_counted(b, &g, "locks", opts);
 	grid_fini(&g);
+	lock_frames_free(frames);
 	free(lines);
 	return nr;
 }

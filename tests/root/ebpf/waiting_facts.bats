@@ -200,6 +200,9 @@ while time.time() < end: poll.poll(20)'
 	"$SPROF" report --locks data
 	"$SPROF" report --locks --json data | jq -e '.rows | (map(.waiting_ns) | add) as $sum |
 		(map(select(.known_by == "its waking") | .waiting_ns) | add) > 0.8 * $sum'
+	# A lock of Python has no name: the code around it has.
+	"$SPROF" report --locks --json data | jq -e '.rows[0] | (.wanted_in | startswith("wants ")) and (.released_in | startswith("holds "))'
+	"$SPROF" report --locks data | grep -E 'released in holds \(waits.py:'
 	"$SPROF" record -q --source ebpf --clock off -o data -- python3 waits.py
 	"$SPROF" report --locks --json data | jq -e '.rows[0] | .known_by == "" and .holder == "not known"'
 }

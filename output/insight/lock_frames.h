@@ -1,0 +1,23 @@
+/*
+ * The Python code around a lock: where threads wait for it, and where it is released. A lock of
+ * Python lies in the heap, so its address says nothing to anybody.
+ */
+#ifndef SPROF_LOCK_FRAMES_H
+#define SPROF_LOCK_FRAMES_H
+
+#include <stdint.h>
+
+struct profile;
+struct lock_frames;
+
+struct lock_frames *lock_frames_new(const struct profile *p);
+void lock_frames_free(struct lock_frames *frames);
+/*
+ * The functions below which most of the time was waited for that lock, and whose waking ended it;
+ * "": not known. The strings live as long as `frames`.
+ */
+const char *lock_frames_wanted_in(const struct lock_frames *frames, uint64_t pid, uint64_t address);
+const char *lock_frames_released_in(const struct lock_frames *frames, uint64_t pid,
+				    uint64_t address);
+
+#endif
