@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "core/base/hash_table.h"
@@ -23,6 +22,7 @@
 #include "core/profile/source.h"
 #include "core/untrusted/job_rank.h"
 #include "core/untrusted/process_environment.h"
+#include "sampler/sink/process_contexts.h"
 #include "sampler/target/container_id.h"
 #include "sampler/target/proc_life.h"
 
@@ -56,6 +56,7 @@ struct user {
 struct process_facts {
 	struct known *known;
 	struct user *users; /* of /etc/passwd */
+	struct process_contexts *contexts;
 	long ticks_per_s;
 };
 
@@ -88,6 +89,7 @@ struct process_facts *process_facts_new(void)
 	struct process_facts *f = xcalloc(1, sizeof(*f));
 
 	f->ticks_per_s = sysconf(_SC_CLK_TCK);
+	f->contexts = process_contexts_new();
 	read_users(f);
 	return f;
 }
@@ -116,6 +118,7 @@ void process_facts_free(struct process_facts *f)
 	if (!f)
 		return;
 	forget_all(f);
+	process_contexts_free(f->contexts);
 	HASH_ITER (hh, f->users, u, next) {
 		HASH_DEL(f->users, u);
 		free(u->name);
@@ -262,22 +265,40 @@ static bool take_variable(char **known, const struct process_environment *e, con
 	return true;
 }
 
-static void look_up_resource(struct sink *sink, struct known *k,
+/* What the process has published replaces what its environment says, as SDKs have read that. */
+static void tell_resource(const struct process_facts *f, struct sink *sink, const struct known *k)
+{
+	const char *service = k->service ? k->service : "", *own, *published;
+	const char *attributes = k->attributes ? k->attributes : "";
+	struct buffer both = { 0 };
+
+	if (process_contexts_find(f->contexts, k->pid, &own, &published)) {
+		service = *own ? own : service;
+		if (strlen(attributes) + 1 + strlen(published) <= FACT_RESOURCE_MAX)
+			buffer_printf(&both, "%s%s", attributes, *attributes ? "," : "");
+		buffer_add_string(&both, published);
+		attributes = buffer_cstring(&both);
+	}
+	sink->fact(sink, FACT_RESOURCE,
+		   &(struct fact_resource){
+			   .pid = (uint64_t)k->pid,
+			   .service = string(sink, service),
+			   .attributes = string(sink, attributes),
+		   });
+	buffer_fini(&both);
+}
+
+static void look_up_resource(const struct process_facts *f, struct sink *sink, struct known *k,
 			     const struct process_environment *e)
 {
 	bool service = take_variable(&k->service, e, "OTEL_SERVICE_NAME");
 	bool attributes = take_variable(&k->attributes, e, "OTEL_RESOURCE_ATTRIBUTES");
 
 	if (service || attributes)
-		sink->fact(sink, FACT_RESOURCE,
-			   &(struct fact_resource){
-				   .pid = (uint64_t)k->pid,
-				   .service = string(sink, k->service ? k->service : ""),
-				   .attributes = string(sink, k->attributes ? k->attributes : ""),
-			   });
+		tell_resource(f, sink, k);
 }
 
-static void look_into_environment(struct sink *sink, struct known *k)
+static void look_into_environment(const struct process_facts *f, struct sink *sink, struct known *k)
 {
 	struct process_environment e;
 
@@ -287,7 +308,7 @@ static void look_into_environment(struct sink *sink, struct known *k)
 	if (!process_environment_read(k->pid, &e))
 		return;
 	look_up_rank(sink, k, &e);
-	look_up_resource(sink, k, &e);
+	look_up_resource(f, sink, k, &e);
 	process_environment_fini(&e);
 }
 
@@ -316,7 +337,9 @@ void process_facts_sampled(struct process_facts *f, struct sink *sink, pid_t pid
 	struct known *k = find(f, pid);
 
 	if (k && k->sampled) {
-		look_into_environment(sink, k);
+		if (k->nr_looks < MAX_LOOKS) /* another program may run in it */
+			process_contexts_add(f->contexts, pid);
+		look_into_environment(f, sink, k);
 		return;
 	}
 	k = k ? k : add(f, pid);
@@ -324,7 +347,28 @@ void process_facts_sampled(struct process_facts *f, struct sink *sink, pid_t pid
 	read_process(f, k);
 	if (k->is_read)
 		tell(f, sink, k);
-	look_into_environment(sink, k);
+	if (process_contexts_add(f->contexts, pid))
+		tell_resource(f, sink, k);
+	look_into_environment(f, sink, k);
+}
+
+struct telling {
+	struct process_facts *facts;
+	struct sink *sink;
+};
+
+static void tell_context(void *context, pid_t pid)
+{
+	const struct telling *t = context;
+	const struct known *k = find(t->facts, pid);
+
+	if (k && k->sampled)
+		tell_resource(t->facts, t->sink, k);
+}
+
+void process_facts_poll(struct process_facts *f, struct sink *sink)
+{
+	process_contexts_poll(f->contexts, tell_context, &(struct telling){ f, sink });
 }
 
 void process_facts_forked(struct process_facts *f, pid_t parent, pid_t child)
@@ -333,6 +377,7 @@ void process_facts_forked(struct process_facts *f, pid_t parent, pid_t child)
 
 	if (k)
 		forget(f, k);
+	process_contexts_forget(f->contexts, child);
 	k = add(f, child);
 	from = find(f, parent);
 	if (!from || !from->is_read)
@@ -351,4 +396,5 @@ void process_facts_end(struct process_facts *f, struct sink *sink)
 	HASH_ITER (hh, f->known, k, next)
 		if (k->sampled && k->was_new && read_process(f, k))
 			tell(f, sink, k);
+	process_contexts_end(f->contexts, tell_context, &(struct telling){ f, sink });
 }

@@ -2,11 +2,13 @@
  * Tells the sink of each sampled process what it belongs to: cgroup, container, user, parent
  * (struct fact_process), its rank in a distributed job (struct fact_rank), and what it is to
  * OpenTelemetry (struct fact_resource). /proc is read at a process's first sample; one that has
- * ended by then has what its parent had, but nothing of the environment.
+ * ended by then has what its parent had, but nothing of the environment. What a process publishes
+ * of itself in its memory is looked for later, too.
  */
 #ifndef SPROF_PROCESS_FACTS_H
 #define SPROF_PROCESS_FACTS_H
 
+#include <stddef.h>
 #include <sys/types.h>
 
 struct process_facts;
@@ -24,11 +26,17 @@ void process_facts_forget(struct process_facts *facts);
  * renames it.
  */
 void process_facts_sampled(struct process_facts *facts, struct sink *sink, pid_t pid);
+/*
+ * To be called often: now and then looks whether processes have published what they are
+ * (process_contexts.h).
+ */
+void process_facts_poll(struct process_facts *facts, struct sink *sink);
 /* A process was forked: whatever had that number before is forgotten. */
 void process_facts_forked(struct process_facts *facts, pid_t parent, pid_t child);
 /*
  * The recording ends: processes that were new when they were read are read again, because engines
- * move a process to its cgroup after they have started it, and servers change their user.
+ * move a process to its cgroup after they have started it, and servers change their user. The same
+ * holds for what they have published.
  */
 void process_facts_end(struct process_facts *facts, struct sink *sink);
 

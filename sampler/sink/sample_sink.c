@@ -356,6 +356,8 @@ void sample_sink_sample(struct sample_sink *out, const struct profile_sample *sa
 {
 	if (out->sink->wants && !out->sink->wants(out->sink, sample))
 		return;
+	if (out->processes)
+		process_facts_poll(out->processes, out->sink);
 	out->stats->nr_samples++;
 	if (stack.incomplete)
 		out->stats->nr_incomplete[stack.incomplete - 1]++;

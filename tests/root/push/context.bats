@@ -1,0 +1,84 @@
+# What processes publish of themselves in their memory (OTEP 4719) becomes labels of what is pushed. The program is
+# tests/targets/otel_context.c; the receiver is tests/receivers/fake.py.
+
+RECEIVERS=$BATS_TEST_DIRNAME/../../receivers
+
+setup() {
+	bats_require_minimum_version 1.5.0
+	ldconfig -p | grep -q 'libcurl\(-gnutls\)\?\.so\.4' || skip "needs libcurl (libcurl4)"
+	command -v protoc >/dev/null || skip "needs protoc (protobuf-compiler)"
+	unset http_proxy https_proxy all_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY SPROF_PUSH_TOKEN
+	cd "$BATS_TEST_TMPDIR"
+	mkdir taken
+	echo ok >taken/mode
+}
+
+teardown() {
+	[ -z "${FAKE:-}" ] || kill "$FAKE" 2>/dev/null || true
+	[ -z "${PROGRAM:-}" ] || kill "$PROGRAM" 2>/dev/null || true
+}
+
+# The labels of x.data, as a receiver gets them
+labels() {
+	rm -f taken/*.json taken/*.body taken/port
+	python3 "$RECEIVERS/fake.py" taken 3>&- &
+	FAKE=$!
+	for _ in $(seq 200); do
+		[ ! -e taken/port ] || break
+		sleep 0.05
+	done
+	"$SPROF" push x.data "otlp+http://127.0.0.1:$(cat taken/port)"
+	python3 "$RECEIVERS/pushed.py" labels taken >labels
+	cat labels
+	kill $FAKE
+}
+
+sources() {
+	"$SPROF" doctor | awk '$1 ~ /^(ebpf|perf|timer)$/ && $2 == "OK" { print $1 }'
+}
+
+@test "what a process has published becomes labels, in place of what its environment says" {
+	OTEL_SERVICE_NAME=env OTEL_RESOURCE_ATTRIBUTES='team=red,zone=z' \
+		"$SPROF" record -q -s timer -F 500 -o x.data -- "$TARGETS/otel_context" 1500 memfd
+	labels
+	grep -q 'service.name=published shop ' labels
+	grep -qF 'deployment.environment.name=prod\u{1b}[31m ' labels
+	grep -q 'service.version=1,2=3% team=blue zone=z$' labels
+	! grep -q 'process.pid=1 ' labels
+}
+
+# bats test_tags=full
+@test "a process that publishes late, or before it is attached to, is understood by every source" {
+	for source in $(sources); do
+		echo "$source"
+		for mode in late memfd; do
+			"$TARGETS/otel_context" 600000 $mode >/dev/null 3>&- &
+			PROGRAM=$!
+			"$SPROF" record -q -s $source -F 500 -d 6s -o x.data -p $PROGRAM 3>&- &
+			sleep 3
+			[ $mode != late ] || kill -USR1 $PROGRAM
+			wait $!
+			kill $PROGRAM
+			labels
+			grep 'service.name=published shop .*team=blue$' labels
+		done
+	done
+}
+
+# bats test_tags=full
+@test "what is published wrongly is left out, and a valid one beside it is found" {
+	run --separate-stderr "$SPROF" record -s timer -F 500 -o x.data -- "$TARGETS/otel_context" 1500 unready version \
+		nowhere protected unsigned
+	[ "$status" -eq 0 ]
+	labels
+	grep 'service.name=otel_context$' labels
+	for mode in large garbage; do
+		run --separate-stderr "$SPROF" record -s timer -F 500 -o x.data -- "$TARGETS/otel_context" 1500 $mode
+		[ "$status" -eq 0 ]
+		[[ "$stderr" == *"the context of OpenTelemetry that process "*" has published is left out: "* ]]
+	done
+	run --separate-stderr "$SPROF" record -s timer -F 500 -o x.data -- "$TARGETS/otel_context" 1500 version unsigned memfd
+	[ "$status" -eq 0 ]
+	labels
+	grep 'service.name=published shop ' labels
+}
