@@ -282,6 +282,8 @@ static int read_file(pid_t pid, const char *name, struct buffer *b)
 	pthread_mutex_lock(&readers.lock);
 	while ((n = ask(request, pid, 0, 0, name)) > 0 && b->size < MAX_FILE) {
 		buffer_add(b, readers.slots[readers.slot].data, (size_t)n);
+		if (n < (int64_t)REMOTE_DATA) /* its end, which saves a turn to the reader */
+			break;
 		request = REMOTE_FILE_MORE;
 	}
 	pthread_mutex_unlock(&readers.lock);

@@ -65,7 +65,7 @@ static int64_t read_file(struct remote_slot *s, int *fd)
 {
 	char path[80];
 	size_t got = 0;
-	ssize_t n = 1;
+	int64_t n = 0;
 
 	if (s->request == REMOTE_FILE) {
 		if (*fd >= 0)
@@ -73,12 +73,18 @@ static int64_t read_file(struct remote_slot *s, int *fd)
 		s->name[sizeof(s->name) - 1] = '\0';
 		snprintf(path, sizeof(path), "/proc/%d/%s", (int)s->target, s->name);
 		*fd = open(path, O_RDONLY | O_CLOEXEC);
+		if (*fd < 0)
+			return -errno;
 	}
-	if (*fd < 0)
-		return -errno;
-	while (got < REMOTE_DATA && (n = read(*fd, s->data + got, REMOTE_DATA - got)) > 0)
+	while (*fd >= 0 && got < REMOTE_DATA &&
+	       (n = read(*fd, s->data + got, REMOTE_DATA - got)) > 0)
 		got += (size_t)n;
-	return n < 0 && !got ? -errno : (int64_t)got;
+	if (n > 0 || *fd < 0)
+		return (int64_t)got;
+	n = n < 0 ? -errno : (int64_t)got;
+	close(*fd); /* else it would keep the process's memory */
+	*fd = -1;
+	return n;
 }
 
 /*

@@ -347,6 +347,12 @@ static void on_fork(struct ebpf_drain *d, const struct fork_event *e)
 	ebpf_on_fork(d->targets, e);
 }
 
+static void on_exit_event(struct ebpf_drain *d, const struct exit_event *e)
+{
+	sample_sink_ended(&d->out, (pid_t)e->header.tgid);
+	ebpf_on_exit(d->targets, e);
+}
+
 /* ---- the queue */
 
 static void on_queued(void *context, int kind, const void *data, size_t size)
@@ -374,7 +380,7 @@ static void on_queued(void *context, int kind, const void *data, size_t size)
 		break;
 	case EVENT_FORK: on_fork(d, data); break;
 	case EVENT_EXEC: ebpf_on_exec(d->targets, data); break;
-	case EVENT_EXIT: ebpf_on_exit(d->targets, data); break;
+	case EVENT_EXIT: on_exit_event(d, data); break;
 	case KIND_SIDEBAND: {
 		const struct queued_sideband *q = data;
 		struct sideband_record r = q->record;

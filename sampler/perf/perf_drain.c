@@ -208,7 +208,10 @@ static void on_queued(void *context, int kind, const void *data, size_t size)
 			sample_sink_forked(&s->out, r.parent_pid, r.pid);
 		perf_on_forked(s, &r);
 		break;
-	case PERF_EXITED: perf_on_exited(s, &r); break;
+	case PERF_EXITED:
+		sample_sink_ended(&s->out, r.tid);
+		perf_on_exited(s, &r);
+		break;
 	case PERF_DROPPED: perf_on_dropped(s, &r); break;
 	case PERF_THROTTLED: s->stats.nr_throttled++; break;
 	}

@@ -40,6 +40,7 @@ struct known {
 	bool is_read; /* the fields above are known, or the parent's */
 	bool was_new;
 	bool sampled; /* the sink knows it */
+	bool has_ended;
 	struct job_rank rank;
 	bool has_rank;
 	char *service, *attributes; /* as in struct fact_resource; NULL: not set */
@@ -387,6 +388,31 @@ void process_facts_forked(struct process_facts *f, pid_t parent, pid_t child)
 	k->cgroup = from->cgroup ? xstrdup(from->cgroup) : NULL;
 	k->container = from->container;
 	k->is_read = true;
+}
+
+void process_facts_ended(struct process_facts *f, pid_t pid)
+{
+	struct known *k = find(f, pid);
+
+	if (k)
+		k->has_ended = true;
+}
+
+void process_facts_forget_ended(struct process_facts *f, pid_t pid)
+{
+	struct known *k = find(f, pid);
+
+	if (k && !k->has_ended)
+		return;
+	/* It may be known there alone, since process_facts_forget(). */
+	process_contexts_forget(f->contexts, pid);
+	if (k)
+		forget(f, k);
+}
+
+size_t process_facts_nr_contexts(const struct process_facts *f)
+{
+	return process_contexts_nr(f->contexts);
 }
 
 void process_facts_end(struct process_facts *f, struct sink *sink)

@@ -33,6 +33,12 @@ void process_facts_sampled(struct process_facts *facts, struct sink *sink, pid_t
 void process_facts_poll(struct process_facts *facts, struct sink *sink);
 /* A process was forked: whatever had that number before is forgotten. */
 void process_facts_forked(struct process_facts *facts, pid_t parent, pid_t child);
+/* A process has ended. Samples of it may still come: it stays known until it is forgotten. */
+void process_facts_ended(struct process_facts *facts, pid_t pid);
+/* Forgets a process that has ended; not one that was forked since and has that number now. */
+void process_facts_forget_ended(struct process_facts *facts, pid_t pid);
+/* How many processes are looked at for what they publish. */
+size_t process_facts_nr_contexts(const struct process_facts *facts);
 /*
  * The recording ends: processes that were new when they were read are read again, because engines
  * move a process to its cgroup after they have started it, and servers change their user. The same

@@ -26,6 +26,7 @@ struct thread_name {
 	uint32_t tid, pid;
 	uint32_t sink_id;
 	char comm[COMM_SIZE];
+	bool has_ended;
 	UT_hash_handle hh;
 };
 
@@ -39,14 +40,26 @@ void sample_sink_init(struct sample_sink *out, struct profile_stats *stats)
 	};
 }
 
+static struct thread_name *find_thread(const struct sample_sink *out, uint32_t tid)
+{
+	struct thread_name *t;
+
+	HASH_FIND_INT(out->threads, &tid, t);
+	return t;
+}
+
+static void forget_thread(struct sample_sink *out, struct thread_name *t)
+{
+	HASH_DEL(out->threads, t);
+	free(t);
+}
+
 static void forget_threads(struct sample_sink *out)
 {
 	struct thread_name *t, *next;
 
-	HASH_ITER (hh, out->threads, t, next) {
-		HASH_DEL(out->threads, t);
-		free(t);
-	}
+	HASH_ITER (hh, out->threads, t, next)
+		forget_thread(out, t);
 }
 
 void sample_sink_fini(struct sample_sink *out)
@@ -74,6 +87,24 @@ void sample_sink_forked(struct sample_sink *out, pid_t parent, pid_t child)
 {
 	if (out->processes)
 		process_facts_forked(out->processes, parent, child);
+}
+
+void sample_sink_ended(struct sample_sink *out, pid_t tid)
+{
+	uint32_t *at = &out->ended[out->next_ended], before = *at;
+	struct thread_name *t = find_thread(out, before);
+
+	if (t && t->has_ended)
+		forget_thread(out, t);
+	t = find_thread(out, (uint32_t)tid);
+	if (t)
+		t->has_ended = true;
+	if (out->processes) {
+		process_facts_forget_ended(out->processes, (pid_t)before);
+		process_facts_ended(out->processes, tid);
+	}
+	*at = (uint32_t)tid;
+	out->next_ended = (out->next_ended + 1) % SINK_MAX_ENDED;
 }
 
 void sample_sink_end(struct sample_sink *out)
@@ -320,10 +351,9 @@ struct known_stack sample_sink_stack(struct sample_sink *out, const struct proce
 
 uint32_t sample_sink_thread(struct sample_sink *out, uint32_t pid, uint32_t tid, const char *name)
 {
-	struct thread_name *t;
+	struct thread_name *t = find_thread(out, tid);
 	char comm[COMM_SIZE + 1];
 
-	HASH_FIND_INT(out->threads, &tid, t);
 	if (t && t->pid == pid && !memcmp(t->comm, name, COMM_SIZE))
 		return t->sink_id;
 	if (out->processes)
@@ -335,6 +365,7 @@ uint32_t sample_sink_thread(struct sample_sink *out, uint32_t pid, uint32_t tid,
 		t->tid = tid;
 		HASH_ADD_INT(out->threads, tid, t);
 	}
+	t->has_ended = t->has_ended && t->pid == pid;
 	t->pid = pid;
 	memcpy(t->comm, name, COMM_SIZE);
 	memcpy(comm, name, COMM_SIZE);
@@ -345,9 +376,8 @@ uint32_t sample_sink_thread(struct sample_sink *out, uint32_t pid, uint32_t tid,
 
 uint32_t sample_sink_known_thread(const struct sample_sink *out, uint32_t pid, uint32_t tid)
 {
-	struct thread_name *t;
+	const struct thread_name *t = find_thread(out, tid);
 
-	HASH_FIND_INT(out->threads, &tid, t);
 	return t && t->pid == pid ? t->sink_id : PROFILE_NONE;
 }
 

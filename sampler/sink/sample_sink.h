@@ -21,6 +21,9 @@ struct process_facts;
 struct python_codes;
 struct thread_name;
 
+/* So many threads are known for a while after they have ended: samples of them may still come. */
+#define SINK_MAX_ENDED 1024
+
 struct sample_sink {
 	struct sink *sink;	     /* set during drain and stop */
 	struct profile_stats *stats; /* the source's; samples and markers are counted there */
@@ -29,6 +32,8 @@ struct sample_sink {
 	struct python_codes *python_codes; /* the source's; NULL: no Python frames */
 	/* of a recording, made by sample_sink_keep_processes(); NULL: the sink is not told */
 	struct process_facts *processes;
+	uint32_t ended[SINK_MAX_ENDED]; /* threads, a ring; 0: none yet */
+	size_t next_ended;
 };
 
 /* A walked stack. Frames are leaf first; the gap is where frames were cut out. */
@@ -58,6 +63,11 @@ void sample_sink_fini(struct sample_sink *out);
 void sample_sink_keep_processes(struct sample_sink *out);
 /* A process was forked. */
 void sample_sink_forked(struct sample_sink *out, pid_t parent, pid_t child);
+/*
+ * A thread has ended, and its process if it was the first one: what is kept of both is forgotten a
+ * while later. Samples that come after that cost a look into /proc.
+ */
+void sample_sink_ended(struct sample_sink *out, pid_t tid);
 /* The sink's ids are void: those that are kept here are forgotten. */
 void sample_sink_forget(struct sample_sink *out);
 /* Before the sink is told no more: brings it up to date. */

@@ -10,6 +10,8 @@
 
 #include "core/base/alloc.h"
 
+#define MIN_ROOM 1024
+
 struct entry {
 	uint64_t time_ns, serial;
 	void *data;
@@ -92,6 +94,20 @@ void time_order_push(struct time_order *q, uint64_t time_ns, int kind, const voi
 	memcpy(time_order_add(q, time_ns, kind, size), data, size);
 }
 
+size_t time_order_room(const struct time_order *q)
+{
+	return q->capacity;
+}
+
+/* A burst may have been of some hundred thousand records. */
+static void give_room_back(struct time_order *q)
+{
+	if (q->capacity <= MIN_ROOM || q->nr > q->capacity / 8)
+		return;
+	q->capacity /= 2;
+	q->heap = xreallocarray(q->heap, q->capacity, sizeof(*q->heap));
+}
+
 size_t time_order_bytes(const struct time_order *q)
 {
 	return q->nr_bytes;
@@ -108,5 +124,6 @@ size_t time_order_take(struct time_order *q, uint64_t before_ns,
 		q->nr_bytes -= e.size;
 		free(e.data);
 	}
+	give_room_back(q);
 	return q->nr;
 }

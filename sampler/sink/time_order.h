@@ -27,6 +27,9 @@ void time_order_push(struct time_order *queue, uint64_t time_ns, int kind, const
 /* What the records that wait take, in bytes. */
 size_t time_order_bytes(const struct time_order *queue);
 
+/* For how many records there is room; what a burst took is given back after it, by halves. */
+size_t time_order_room(const struct time_order *queue);
+
 /*
  * Hands every record older than `before_ns` to fn, oldest first and equal times in the order of
  * pushing, and removes it. `data` is 8-aligned and valid during the callback, which must not push.

@@ -189,6 +189,27 @@ static void repeated_frames_of_a_deep_stack_are_counted(void **state)
 	assert_int_equal(numbers_of(f, &w, numbers, &incomplete), 400);
 }
 
+/* Its samples may still come for a while, and then what is kept of it is forgotten. */
+static void a_thread_that_has_ended_is_forgotten_a_while_later(void **state)
+{
+	static const char comm[COMM_SIZE] = "worker", other[COMM_SIZE] = "other";
+	struct fixture *f = *state;
+	uint32_t id = sample_sink_thread(&f->out, 10, 11, comm);
+
+	sample_sink_thread(&f->out, 10, 12, comm);
+	sample_sink_ended(&f->out, 11);
+	sample_sink_ended(&f->out, 12);
+	for (uint32_t tid = 0; tid < SINK_MAX_ENDED - 2; tid++)
+		sample_sink_ended(&f->out, (pid_t)(100 + tid));
+	assert_int_equal(sample_sink_known_thread(&f->out, 10, 11), id);
+	sample_sink_thread(&f->out, 20, 12, other); /* its number is used again */
+	sample_sink_ended(&f->out, 98);
+	sample_sink_ended(&f->out, 99);
+	assert_int_equal(sample_sink_known_thread(&f->out, 10, 11), PROFILE_NONE);
+	assert_int_not_equal(sample_sink_known_thread(&f->out, 20, 12), PROFILE_NONE);
+	assert_int_equal(sample_sink_thread(&f->out, 10, 11, comm), id);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -199,6 +220,7 @@ int main(void)
 		TEST(a_joined_root_end_is_below_the_marker),
 		TEST(the_deepest_stack_with_all_its_parts_is_whole),
 		TEST(repeated_frames_of_a_deep_stack_are_counted),
+		TEST(a_thread_that_has_ended_is_forgotten_a_while_later),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

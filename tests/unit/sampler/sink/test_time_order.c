@@ -92,6 +92,28 @@ static void a_long_queue_is_taken_in_many_looks(void **state)
 	time_order_free(q);
 }
 
+static void the_room_of_a_burst_is_given_back(void **state)
+{
+	struct time_order *q = time_order_new();
+	struct record r = { .time_ns = 1 };
+	struct seen seen = {};
+
+	(void)state;
+	for (uint64_t i = 0; i < 100000; i++)
+		time_order_push(q, i, 0, &i, sizeof(i));
+	for (uint64_t i = 1; i <= 100; i++) {
+		assert_true(time_order_room(q) > 100000 - i * 1000);
+		assert_int_equal(time_order_take(q, i * 1000, on_any, NULL), 100000 - i * 1000);
+	}
+	for (int i = 0; i < 20; i++)
+		time_order_take(q, UINT64_MAX, on_any, NULL);
+	assert_true(time_order_room(q) <= 1024);
+	time_order_push(q, 1, 0, &r, sizeof(r));
+	time_order_take(q, UINT64_MAX, on_record, &seen);
+	assert_int_equal(seen.nr, 1);
+	time_order_free(q);
+}
+
 static void a_known_stack_is_found_until_the_table_is_full(void **state)
 {
 	struct stack_ids *keys = stack_ids_new();
@@ -117,6 +139,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(records_come_out_in_the_order_of_time),
 		cmocka_unit_test(a_long_queue_is_taken_in_many_looks),
+		cmocka_unit_test(the_room_of_a_burst_is_given_back),
 		cmocka_unit_test(a_known_stack_is_found_until_the_table_is_full),
 	};
 
