@@ -15,6 +15,11 @@
 		name, name, "samples", "sample", UNIT_COUNT, NR_COLUMNS, false, false, NULL        \
 	}
 
+#define TENSORS(name, title, unit, counted_by)                                                     \
+	{                                                                                          \
+		name, title, "blocks", "block", unit, counted_by, true, false, NULL                \
+	}
+
 const struct column_info column_table[NR_COLUMNS] = {
 	[COLUMN_CPU] = { "cpu", "CPU time", "samples", "sample", UNIT_NS, NR_COLUMNS, false, false,
 			 NULL },
@@ -74,6 +79,28 @@ const struct column_info column_table[NR_COLUMNS] = {
 	[COLUMN_EVENT_8] = EVENT("event-8"),
 	[COLUMN_LATENCY] = { "latency", "time, shared by the threads that ran", "samples", "sample",
 			     UNIT_NS, NR_COLUMNS, false, true, NULL },
+	[COLUMN_GROWTH] = { "resident-growth", "growth of resident memory", "samples", "sample",
+			    UNIT_BYTES, NR_COLUMNS, false, true, NULL },
+	[COLUMN_LIFETIME] = { "lifetime", "lifetimes of freed blocks", "frees", "free", UNIT_NS,
+			      NR_COLUMNS, false, true, NULL },
+	[COLUMN_GPU_SAMPLES] = { "gpu-samples", "samples inside GPU kernels", "samples", "sample",
+				 UNIT_COUNT, COLUMN_GPU_SAMPLES, false, false, NULL },
+	[COLUMN_GPU_ALLOCATED] = TENSORS("gpu-allocated", "GPU memory allocated for tensors",
+					 UNIT_BYTES, COLUMN_GPU_BLOCKS),
+	[COLUMN_GPU_BLOCKS] = TENSORS("gpu-blocks", "GPU blocks allocated for tensors", UNIT_COUNT,
+				      COLUMN_GPU_BLOCKS),
+	[COLUMN_GPU_LIVE] = TENSORS("gpu-live", "GPU memory of tensors in use", UNIT_BYTES,
+				    COLUMN_GPU_LIVE_BLOCKS),
+	[COLUMN_GPU_LIVE_BLOCKS] = TENSORS("gpu-live-blocks", "GPU blocks of tensors in use",
+					   UNIT_COUNT, COLUMN_GPU_LIVE_BLOCKS),
+	[COLUMN_CPU_ALLOCATED] = TENSORS("cpu-allocated", "CPU memory allocated for tensors",
+					 UNIT_BYTES, COLUMN_CPU_BLOCKS),
+	[COLUMN_CPU_BLOCKS] = TENSORS("cpu-blocks", "CPU blocks allocated for tensors", UNIT_COUNT,
+				      COLUMN_CPU_BLOCKS),
+	[COLUMN_CPU_LIVE] = TENSORS("cpu-live", "CPU memory of tensors in use", UNIT_BYTES,
+				    COLUMN_CPU_LIVE_BLOCKS),
+	[COLUMN_CPU_LIVE_BLOCKS] = TENSORS("cpu-live-blocks", "CPU blocks of tensors in use",
+					   UNIT_COUNT, COLUMN_CPU_LIVE_BLOCKS),
 };
 
 #define SAMPLED(name, title, unit, pprof_name)                                                     \
@@ -81,18 +108,39 @@ const struct column_info column_table[NR_COLUMNS] = {
 		name, title, "samples", "sample", unit, NR_COLUMNS, false, false, pprof_name       \
 	}
 
-/* The columns of memory from COLUMN_ALLOCATED on, where they are samples of sprof. */
-static const struct column_info sampled_memory[] = {
-	SAMPLED("allocated", "memory allocated", UNIT_BYTES, "alloc_space"),
-	SAMPLED("allocations", "allocations", UNIT_COUNT, "alloc_objects"),
-	SAMPLED("live", "memory in use", UNIT_BYTES, "inuse_space"),
-	SAMPLED("live-objects", "objects in use", UNIT_COUNT, "inuse_objects"),
+/* The columns of memory, where they are samples of sprof. */
+static const struct column_info sampled_memory[NR_MEMORY_KINDS][NR_MEMORY_PARTS] = {
+	[MEMORY_MALLOC] = {
+		SAMPLED("allocated", "memory allocated", UNIT_BYTES, "alloc_space"),
+		SAMPLED("allocations", "allocations", UNIT_COUNT, "alloc_objects"),
+		SAMPLED("live", "memory in use", UNIT_BYTES, "inuse_space"),
+		SAMPLED("live-objects", "objects in use", UNIT_COUNT, "inuse_objects"),
+	},
+	[MEMORY_GPU_TENSORS] = {
+		SAMPLED("gpu-allocated", "GPU memory allocated for tensors", UNIT_BYTES, NULL),
+		SAMPLED("gpu-blocks", "GPU blocks allocated for tensors", UNIT_COUNT, NULL),
+		SAMPLED("gpu-live", "GPU memory of tensors in use", UNIT_BYTES, NULL),
+		SAMPLED("gpu-live-blocks", "GPU blocks of tensors in use", UNIT_COUNT, NULL),
+	},
+	[MEMORY_CPU_TENSORS] = {
+		SAMPLED("cpu-allocated", "CPU memory allocated for tensors", UNIT_BYTES, NULL),
+		SAMPLED("cpu-blocks", "CPU blocks allocated for tensors", UNIT_COUNT, NULL),
+		SAMPLED("cpu-live", "CPU memory of tensors in use", UNIT_BYTES, NULL),
+		SAMPLED("cpu-live-blocks", "CPU blocks of tensors in use", UNIT_COUNT, NULL),
+	},
 };
+
+bool memory_is_sampled(const struct profile *p, unsigned int column)
+{
+	if (!column_is_memory(column))
+		return false;
+	return column_is_tensors(column) ? p->samples_tensors : p->samples_memory;
+}
 
 const struct column_info *column_info_of(const struct profile *p, unsigned int column)
 {
-	if (p->samples_memory && column_is_memory(column))
-		return &sampled_memory[column - COLUMN_ALLOCATED];
+	if (memory_is_sampled(p, column))
+		return &sampled_memory[memory_kind_of(column)][memory_part_of(column)];
 	return column_is_event(column) && p->event_columns
 		       ? &p->event_columns[column - COLUMN_EVENT_1]
 		       : &column_table[column];
@@ -152,6 +200,7 @@ void columns_present(const struct profile *p, bool ret_present[NR_COLUMNS])
 	memset(ret_present, 0, NR_COLUMNS * sizeof(*ret_present));
 	for (size_t i = 0; i < p->nr_samples; i++)
 		ret_present[p->samples[i].column] = true;
+	ret_present[COLUMN_LIFETIME] = false;
 }
 
 bool column_is_part_of_wall(unsigned int column)
@@ -196,11 +245,25 @@ static uint64_t nr_removed(const struct profile *p, int column)
 	return p->filtered.nr_samples[column] + p->idle.nr_samples[column];
 }
 
+/* The live memory to show first: of a kind that was recorded. */
+static enum profile_column default_live(const struct profile *p)
+{
+	bool present[NR_COLUMNS];
+
+	columns_present(p, present);
+	for (int kind = 0; kind < NR_MEMORY_KINDS; kind++)
+		if (present[memory_column((enum memory_kind)kind, MEMORY_ALLOCATED)])
+			return memory_column((enum memory_kind)kind, MEMORY_LIVE);
+	return COLUMN_LIVE;
+}
+
 enum profile_column column_default(const struct profile *p)
 {
 	bool present[NR_COLUMNS] = { false }, any_cpu_time = false;
 	uint8_t first = p->meta.first_column;
 
+	if (p->live.kind != LIVE_AT_END) /* perhaps nothing of it: that is the answer */
+		return default_live(p);
 	for (size_t i = 0; i < p->nr_samples && (!any_cpu_time || first); i++) {
 		const struct profile_sample *s = &p->samples[i];
 

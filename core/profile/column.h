@@ -48,11 +48,67 @@ struct column_info {
 /* What is the same in all profiles. */
 extern const struct column_info column_table[NR_COLUMNS];
 
-/* Is it memory that programs allocate: allocated, allocations, live or live-objects? */
+/* ---- memory: for each kind of it four columns */
+
+/* Where in the four columns of its kind a column is. */
+enum memory_part {
+	MEMORY_ALLOCATED = 0,
+	MEMORY_ALLOCATIONS = 1,
+	MEMORY_LIVE = 2,
+	MEMORY_LIVE_OBJECTS = 3,
+	NR_MEMORY_PARTS
+};
+
+static inline enum profile_column memory_column(enum memory_kind kind, enum memory_part part)
+{
+	unsigned int first = kind == MEMORY_MALLOC	  ? COLUMN_ALLOCATED
+			     : kind == MEMORY_GPU_TENSORS ? COLUMN_GPU_ALLOCATED
+							  : COLUMN_CPU_ALLOCATED;
+
+	return (enum profile_column)(first + (unsigned int)part);
+}
+
+/* Of a column that is not one of memory, NR_MEMORY_KINDS. */
+static inline enum memory_kind memory_kind_of(uint64_t column)
+{
+	if (column >= COLUMN_ALLOCATED && column <= COLUMN_LIVE_OBJECTS)
+		return MEMORY_MALLOC;
+	if (column >= COLUMN_GPU_ALLOCATED && column <= COLUMN_GPU_LIVE_BLOCKS)
+		return MEMORY_GPU_TENSORS;
+	if (column >= COLUMN_CPU_ALLOCATED && column <= COLUMN_CPU_LIVE_BLOCKS)
+		return MEMORY_CPU_TENSORS;
+	return NR_MEMORY_KINDS;
+}
+
 static inline bool column_is_memory(uint64_t column)
 {
-	return column >= COLUMN_ALLOCATED && column <= COLUMN_LIVE_OBJECTS;
+	return memory_kind_of(column) != NR_MEMORY_KINDS;
 }
+
+static inline bool column_is_tensors(uint64_t column)
+{
+	return column >= COLUMN_GPU_ALLOCATED && column <= COLUMN_CPU_LIVE_BLOCKS;
+}
+
+/* Of a column of memory. */
+static inline enum memory_part memory_part_of(uint64_t column)
+{
+	return (enum memory_part)(column - memory_column(memory_kind_of(column), MEMORY_ALLOCATED));
+}
+
+/* Is it one of the two of some kind that say what is live? */
+static inline bool column_is_live(uint64_t column)
+{
+	return column_is_memory(column) && memory_part_of(column) >= MEMORY_LIVE;
+}
+
+/* Is it one of the two of some kind that say what was allocated? */
+static inline bool column_is_allocated(uint64_t column)
+{
+	return column_is_memory(column) && memory_part_of(column) < MEMORY_LIVE;
+}
+
+/* ---- */
 
 static inline bool column_is_event(uint64_t column)
 {
@@ -66,6 +122,9 @@ static inline bool column_is_event(uint64_t column)
  */
 const struct column_info *column_info_of(const struct profile *p, unsigned int column);
 
+/* Is it memory of which sprof has recorded only samples, with a known sampling error? */
+bool memory_is_sampled(const struct profile *p, unsigned int column);
+
 /* Gives a column of events its name. What is not such a column, or no string, is left out. */
 void column_name_event(struct profile *p, const struct fact_event *event);
 
@@ -78,7 +137,10 @@ enum profile_column column_find(const char *name);
 /* Returns what pprof files call the column. */
 const char *column_pprof_name(const struct column_info *info);
 
-/* Sets for each column whether the profile has samples in it. */
+/*
+ * Sets for each column whether the profile has samples in it to show; never for the lifetimes of
+ * blocks, which are for live_blocks.h alone.
+ */
 void columns_present(const struct profile *p, bool ret_present[NR_COLUMNS]);
 
 /* CPU time, and the two columns of waits. */
@@ -90,7 +152,8 @@ bool column_is_part_of_wall(unsigned int column);
 void columns_add_wall(struct profile *p);
 
 /*
- * Returns the column to show where the user names none: the one that an imported file asks for,
+ * Returns the column to show where the user names none: live memory where a part of it was chosen,
+ * the one that an imported file asks for,
  * else CPU time where there is any, else the first column that has a sample.
  */
 enum profile_column column_default(const struct profile *p);

@@ -12,8 +12,11 @@
 #include <xxhash.h>
 
 #include "core/base/alloc.h"
+#include "core/profile/gpu_kinds.h"
 #include "core/profile/intern.h"
+#include "core/profile/process_end.h"
 #include "core/profile/profile.h"
+#include "core/profile/recorder_facts.h"
 
 #define CHECK(letters, type)                                                                       \
 	_Static_assert(sizeof(struct type) == 8 * (sizeof(letters) - 1), "a letter for each "      \
@@ -45,6 +48,15 @@
 #define EVENT "nsn"
 #define MEMORY_SAMPLED "pnnn"
 #define RESOURCE "pss"
+#define RATE "@nnnn"
+#define COST "@nnnnn"
+#define PROCESS_END "p@nn"
+#define MEMORY_HELD "pnnn"
+#define FLOPS "pnksnnnnnnnnn"
+#define FLOPS_WORK "pnnsnn"
+#define GPU_PC "psnnssnnnn"
+#define TENSOR_MEMORY "pnsnnnnnnnnn"
+#define TENSOR_LEVEL "pn@nn"
 
 CHECK(DEVICE, fact_gpu_device);
 CHECK(WORK, fact_gpu_work);
@@ -72,6 +84,15 @@ CHECK(ESTIMATE, fact_gpu_estimate);
 CHECK(EVENT, fact_event);
 CHECK(MEMORY_SAMPLED, fact_memory_sampled);
 CHECK(RESOURCE, fact_resource);
+CHECK(RATE, fact_rate);
+CHECK(COST, fact_cost);
+CHECK(PROCESS_END, fact_process_end);
+CHECK(MEMORY_HELD, fact_memory_held);
+CHECK(FLOPS, fact_gpu_flops);
+CHECK(FLOPS_WORK, fact_gpu_flops_work);
+CHECK(GPU_PC, fact_gpu_pc);
+CHECK(TENSOR_MEMORY, fact_tensor_memory);
+CHECK(TENSOR_LEVEL, fact_tensor_level);
 
 static const struct fact_info infos[NR_FACT_KINDS] = {
 	[FACT_GPU_DEVICE] = { DEVICE, sizeof(DEVICE) - 1, 2 },
@@ -100,6 +121,15 @@ static const struct fact_info infos[NR_FACT_KINDS] = {
 	[FACT_EVENT] = { EVENT, sizeof(EVENT) - 1, 1 },
 	[FACT_MEMORY_SAMPLED] = { MEMORY_SAMPLED, sizeof(MEMORY_SAMPLED) - 1, 1 },
 	[FACT_RESOURCE] = { RESOURCE, sizeof(RESOURCE) - 1, 1 },
+	[FACT_RATE] = { RATE, sizeof(RATE) - 1, 0 },
+	[FACT_COST] = { COST, sizeof(COST) - 1, 1 },
+	[FACT_PROCESS_END] = { PROCESS_END, sizeof(PROCESS_END) - 1, 1 },
+	[FACT_MEMORY_HELD] = { MEMORY_HELD, sizeof(MEMORY_HELD) - 1, 1 },
+	[FACT_GPU_FLOPS] = { FLOPS, sizeof(FLOPS) - 1, 2 },
+	[FACT_GPU_FLOPS_WORK] = { FLOPS_WORK, sizeof(FLOPS_WORK) - 1, 4 },
+	[FACT_GPU_PC] = { GPU_PC, sizeof(GPU_PC) - 1, 5 },
+	[FACT_TENSOR_MEMORY] = { TENSOR_MEMORY, sizeof(TENSOR_MEMORY) - 1, 2 },
+	[FACT_TENSOR_LEVEL] = { TENSOR_LEVEL, sizeof(TENSOR_LEVEL) - 1, 0 },
 };
 
 struct fact_table {
@@ -142,6 +172,16 @@ static struct facts *facts_of(struct profile *p)
 	return p->facts;
 }
 
+/* What the profile knows of its columns of memory. */
+static void note_memory(struct profile *p, enum fact_kind kind, const void *row)
+{
+	const struct fact_tensor_memory *tensors = row;
+
+	p->samples_memory |= kind == FACT_MEMORY_SAMPLED;
+	p->has_tensors |= kind == FACT_TENSOR_MEMORY;
+	p->samples_tensors |= kind == FACT_TENSOR_MEMORY && tensors->interval > 1;
+}
+
 bool facts_put(struct profile *p, enum fact_kind kind, const void *row)
 {
 	const struct fact_info *info = fact_info(kind);
@@ -160,7 +200,7 @@ bool facts_put(struct profile *p, enum fact_kind kind, const void *row)
 
 		id = intern_id(&t->index, hash, (uint32_t)id, key_equal, &owner, row);
 	}
-	p->samples_memory |= kind == FACT_MEMORY_SAMPLED;
+	note_memory(p, kind, row);
 	is_new = id == t->nr;
 	if (is_new)
 		t->values =

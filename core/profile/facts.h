@@ -18,6 +18,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/profile/recorder_facts.h"
+
 struct profile;
 
 /* On disk too: explicit values, append only. */
@@ -48,6 +50,15 @@ enum fact_kind {
 	FACT_EVENT = 24,
 	FACT_MEMORY_SAMPLED = 25,
 	FACT_RESOURCE = 26,
+	FACT_RATE = 27, /* this one and the next: recorder_facts.h */
+	FACT_COST = 28,
+	FACT_PROCESS_END = 29, /* process_end.h */
+	FACT_MEMORY_HELD = 30, /* process_end.h */
+	FACT_GPU_FLOPS = 31,   /* this one and the next: gpu_kinds.h */
+	FACT_GPU_FLOPS_WORK = 32,
+	FACT_GPU_PC = 33,	 /* gpu_kinds.h */
+	FACT_TENSOR_MEMORY = 34, /* this one and the next: process_end.h */
+	FACT_TENSOR_LEVEL = 35,
 	NR_FACT_KINDS
 };
 
@@ -299,37 +310,6 @@ struct fact_import {
 	uint64_t self_ns; /* without the modules that it imported */
 };
 
-/* The tables of a recorder that may be full. On disk too: explicit values, append only. */
-enum limit {
-	LIMIT_FILES = 1,	  /* mapped files of all users */
-	LIMIT_USER_FILES = 2,	  /* mapped files of one user */
-	LIMIT_ROWS = 3,		  /* unwind rows of all files */
-	LIMIT_USER_ROWS = 4,	  /* unwind rows of one user's files */
-	LIMIT_FILE_ROWS = 5,	  /* unwind rows of one file */
-	LIMIT_RULES = 6,	  /* distinct unwind rules of all files */
-	LIMIT_USER_RULES = 7,	  /* distinct unwind rules that one user's files brought */
-	LIMIT_FILE_RULES = 8,	  /* distinct unwind rules of one file */
-	LIMIT_MAPPINGS = 9,	  /* executable mappings of one process */
-	LIMIT_MEMORY = 10,	  /* memory that the kernel gives for tables */
-	LIMIT_PROCESSES = 11,	  /* processes that are followed */
-	LIMIT_CHILDREN = 12,	  /* processes that the kernel's table has room for */
-	LIMIT_OPEN_FILES = 13,	  /* ulimit -n */
-	LIMIT_PYTHONS = 14,	  /* interpreters at distinct addresses */
-	LIMIT_THREADS = 15,	  /* threads of one process that can have a timer */
-	LIMIT_DELETED_FILES = 16, /* deleted files that are kept open for their names */
-	LIMIT_READS = 17,	  /* processes whose memory could not be read in time */
-	LIMIT_LOST_CLAIMS = 18,	  /* samples that a process can have lost */
-	LIMIT_GUESSES = 19,	  /* guesses of callers in the stacks of one process or user */
-	NR_LIMITS
-};
-
-/* A limit that was hit while recording. Key: limit. */
-struct fact_limit {
-	uint64_t limit; /* enum limit */
-	uint64_t text;	/* string: what it is, and what it did to the recording */
-	uint64_t count; /* times it was hit */
-};
-
 /*
  * What a sampled process belonged to, as of its first samples, or as of the end of the recording if
  * it was new then. Key: pid; of two processes that had one number the later counts.
@@ -368,13 +348,13 @@ struct fact_rank {
 };
 
 /*
- * What the environment of a process says that it is to OpenTelemetry, at most FACT_RESOURCE_MAX
- * bytes of each. Key: pid.
+ * What a process is to OpenTelemetry, by its environment and by what it has published in its
+ * memory, which comes first; at most FACT_RESOURCE_MAX bytes of each. Key: pid.
  */
 struct fact_resource {
 	uint64_t pid;
-	uint64_t service;    /* string: OTEL_SERVICE_NAME; "": not set */
-	uint64_t attributes; /* string: OTEL_RESOURCE_ATTRIBUTES, as it is; "": not set */
+	uint64_t service;    /* string: as in OTEL_SERVICE_NAME; "": not set */
+	uint64_t attributes; /* string: as in OTEL_RESOURCE_ATTRIBUTES; "": not set */
 };
 
 #define FACT_RESOURCE_MAX 4096

@@ -16,7 +16,7 @@ static const struct {
 	{ "fills", GPU_KIND_FILLS },	   { "waits", GPU_KIND_WAITS },
 	{ "memory", GPU_KIND_MEMORY },	   { "ranges", GPU_KIND_RANGES },
 	{ "graphs", GPU_KIND_GRAPHS },	   { "launches", GPU_KIND_LAUNCHES },
-	{ "overhead", GPU_KIND_OVERHEAD },
+	{ "overhead", GPU_KIND_OVERHEAD }, { "flops", GPU_KIND_FLOPS },
 };
 #define NR_NAMES (sizeof(names) / sizeof(*names))
 

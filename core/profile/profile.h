@@ -164,7 +164,44 @@ enum profile_column {
 	COLUMN_EVENT_8 = 30,
 	/* ns on a CPU, divided by the number of the targets' threads that ran at that moment */
 	COLUMN_LATENCY = 31,
+	/*
+	 * ns from the allocation of a sampled block until it was freed: a sample when it is freed,
+	 * with thread and stack of its samples in ALLOCATED and ALLOCATIONS, which are that much
+	 * older. It says what was live at any time (live_blocks.h); no table shows it.
+	 */
+	COLUMN_LIFETIME = 32,
+	/*
+	 * bytes by which the memory of processes that is in RAM grew, without files, below the code
+	 * that touched it first: no allocations
+	 */
+	COLUMN_GROWTH = 33,
+	/*
+	 * samples of warps inside kernels (sprof record --pc-sampling): below the kernel the source
+	 * line or instruction, and why the warp waited. They say where in a kernel time goes, not
+	 * how much time that is.
+	 */
+	COLUMN_GPU_SAMPLES = 34,
+	/*
+	 * Memory of tensors, as the caching allocator of PyTorch reports it: the four columns of
+	 * each kind are in the order of those from COLUMN_ALLOCATED on (column.h).
+	 */
+	COLUMN_GPU_ALLOCATED = 35,
+	COLUMN_GPU_BLOCKS = 36,
+	COLUMN_GPU_LIVE = 37,
+	COLUMN_GPU_LIVE_BLOCKS = 38,
+	COLUMN_CPU_ALLOCATED = 39,
+	COLUMN_CPU_BLOCKS = 40,
+	COLUMN_CPU_LIVE = 41,
+	COLUMN_CPU_LIVE_BLOCKS = 42,
 	NR_COLUMNS
+};
+
+/* What hands out the memory of four columns: values of different kinds are never added. */
+enum memory_kind {
+	MEMORY_MALLOC = 0,	/* malloc(3) and its kin */
+	MEMORY_GPU_TENSORS = 1, /* of any device but the CPU */
+	MEMORY_CPU_TENSORS = 2,
+	NR_MEMORY_KINDS
 };
 
 #define NR_EVENT_COLUMNS (COLUMN_EVENT_8 - COLUMN_EVENT_1 + 1)
@@ -261,6 +298,20 @@ struct profile_filtered {
 	uint64_t nr_samples[NR_COLUMNS];
 };
 
+enum profile_live_kind {
+	LIVE_AT_END = 0, /* of the recording, or of the process */
+	LIVE_AT,
+	LIVE_AT_PEAK,
+	LIVE_LEAKS, /* allocated from from_ns until to_ns, and not freed */
+};
+
+/* What the columns of live memory show: see output/select/live_choice.h. Not on disk. */
+struct profile_live {
+	enum profile_live_kind kind;
+	uint64_t from_ns, to_ns;	   /* of LIVE_AT the moment is to_ns */
+	uint64_t peak_ns[NR_MEMORY_KINDS]; /* of LIVE_AT_PEAK: when each kind was most */
+};
+
 struct column_info;
 struct facts;
 struct profile_index; /* the hash tables for interning; in profile.c */
@@ -284,7 +335,10 @@ struct profile {
 	size_t nr_samples, nr_functions, nr_locations;
 	struct profile_index *index;
 	struct facts *facts; /* core/profile/facts.h; NULL where there are none */
+	struct profile_live live;
 	bool samples_memory; /* there is a FACT_MEMORY_SAMPLED: column_info_of() */
+	/* There is a FACT_TENSOR_MEMORY, and one says that not every block was recorded. */
+	bool has_tensors, samples_tensors;
 	/* of COLUMN_EVENT_1 and on, if FACT_EVENT has their names: column_info_of(); or NULL */
 	struct column_info *event_columns;
 	uint64_t nr_facts_left_out; /* rows that a recording has beyond those that are kept */

@@ -56,6 +56,8 @@ void decoder_begin_part(struct decoder *d, const struct recfile_part *part);
 uint32_t decoder_boot(struct decoder *d);
 /* A time of the recording on the clock of the profile that it is added to. */
 uint64_t decoder_time(const struct decoder *d, uint64_t time_ns);
+/* Is a time of the recording one of those that are wanted? */
+bool decoder_is_in_window(const struct decoder *d, uint64_t time_ns);
 /* Is it of the wanted host, or not known to be of another? */
 bool decoder_wants_host(struct decoder *d);
 /*

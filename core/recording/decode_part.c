@@ -50,13 +50,18 @@ uint64_t decoder_time(const struct decoder *d, uint64_t time_ns)
 	return time_ns + (uint64_t)shift;
 }
 
+bool decoder_is_in_window(const struct decoder *d, uint64_t time_ns)
+{
+	uint64_t realtime = time_ns + d->zero_realtime_ns;
+
+	return realtime >= d->part.from_realtime_ns && realtime < d->part.to_realtime_ns;
+}
+
 bool decoder_wants(struct decoder *d, struct profile_sample *sample)
 {
-	uint64_t realtime = sample->time_ns + d->zero_realtime_ns;
-
 	if (!d->is_part || !sample->time_ns)
 		return true;
-	if (realtime < d->part.from_realtime_ns || realtime >= d->part.to_realtime_ns) {
+	if (!decoder_is_in_window(d, sample->time_ns)) {
 		d->nr_cut++;
 		return false;
 	}

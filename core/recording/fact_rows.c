@@ -77,6 +77,30 @@ static bool is_id(char field)
 	return field == FIELD_THREAD || field == FIELD_STACK;
 }
 
+/* Sums over the time of one recording mean nothing among others. */
+static bool is_kept_in_parts(enum fact_kind kind)
+{
+	return kind == FACT_PROCESS || kind == FACT_RANK || kind == FACT_EVENT ||
+	       kind == FACT_LIMIT || kind == FACT_DERIVED_RULES || kind == FACT_RATE ||
+	       kind == FACT_COST;
+}
+
+/*
+ * The times of a part become those of the whole. false: the row is of a moment that is left out; a
+ * row with a key is about a span.
+ */
+static bool place_in_whole(const struct decoder *d, const struct fact_info *info, uint64_t *row)
+{
+	for (uint32_t i = 0; i < info->nr_fields; i++) {
+		if (info->fields[i] != FIELD_TIME || !row[i])
+			continue;
+		if (!info->nr_key && !decoder_is_in_window(d, row[i]))
+			return false;
+		row[i] = decoder_time(d, row[i]);
+	}
+	return true;
+}
+
 /*
  * Fields missing at the end of an entry are 0, or no thread: the entry is from an earlier version.
  */
@@ -91,8 +115,7 @@ static bool decode_entry(struct decoder *d, enum fact_kind kind, struct cursor *
 		else if (!decode_field(d, entry, info->fields[i], &row[i]))
 			return false;
 	}
-	if (d->is_part && kind != FACT_PROCESS && kind != FACT_RANK && kind != FACT_EVENT &&
-	    kind != FACT_LIMIT && kind != FACT_DERIVED_RULES)
+	if (d->is_part && (!is_kept_in_parts(kind) || !place_in_whole(d, info, row)))
 		return true;
 	if (info->nr_key ? d->nr_sums == MAX_SUMS : d->nr_listed == MAX_LISTED) {
 		d->p->nr_facts_left_out++;

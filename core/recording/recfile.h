@@ -142,9 +142,10 @@ struct recfile_part {
 
 /*
  * Adds the recording to `p`: its samples, what they refer to, and its counters. Facts of processes,
- * events and limits come with it; sums over the time of a recording (locks, threads, system calls)
- * do not. p->meta gets what is not set, and unfinished is set where this recording is. *ret_note as
- * in recfile_read(). -ENOENT: it is of another host; the profile is as it was but for its strings.
+ * events, limits, rates and costs come with it; sums over the time of a recording (locks, threads,
+ * system calls) do not. p->meta gets what is not set, and unfinished is set where this recording
+ * is. *ret_note as in recfile_read(). -ENOENT: it is of another host; the profile is as it was but
+ * for its strings.
  */
 int recfile_add(FILE *f, struct profile *p, struct recfile_part *part, char **ret_note);
 

@@ -52,7 +52,7 @@ static void what_no_process_collected_is_missing(void **state)
 	row = (struct fact_gpu_collected){ .pid = 2, .kinds = GPU_KIND_COPIES | 1ull << 40 };
 	facts_put(p, FACT_GPU_COLLECTED, &row);
 	gpu_kinds_add(&b, gpu_kinds_not_collected(p));
-	assert_string_equal(buffer_cstring(&b), "fills, waits, memory, ranges, overhead");
+	assert_string_equal(buffer_cstring(&b), "fills, waits, memory, ranges, overhead, flops");
 	buffer_fini(&b);
 	gpu_kinds_add_json(&b, GPU_KIND_KERNELS | GPU_KIND_FILLS);
 	assert_string_equal(buffer_cstring(&b), "[\"kernels\", \"fills\"]");

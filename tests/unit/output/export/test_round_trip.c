@@ -107,7 +107,10 @@ static void pprof_keeps_addresses_and_threads(void **state)
 	}
 }
 
-/* Every column is exported as a value of its own and imported into the same column. */
+/*
+ * Every column is exported as a value of its own and imported into the same column; but for the
+ * lifetimes of freed blocks, which are shown nowhere.
+ */
 static void pprof_keeps_columns_apart(void **state)
 {
 	struct profile *p = profile_new(), *again;
@@ -129,7 +132,7 @@ static void pprof_keeps_columns_apart(void **state)
 		for (size_t i = 0; i < again->nr_samples; i++)
 			sums[again->samples[i].column] += again->samples[i].weight;
 		for (unsigned c = 0; c < NR_COLUMNS; c++)
-			assert_int_equal(sums[c], 3 * (10 + c));
+			assert_int_equal(sums[c], c == COLUMN_LIFETIME ? 0 : 3 * (10 + c));
 		profile_free(again);
 	}
 	profile_free(p);
