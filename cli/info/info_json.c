@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "cli/info/info.h"
+#include "cli/info/info_cost.h"
 #include "cli/info/info_gil.h"
 #include "cli/info/info_labels.h"
 #include "cli/info/info_waits.h"
@@ -217,6 +218,7 @@ void info_print_json(struct buffer *b, const struct info *info, const struct pro
 	key_number(b, "frequency_hz", meta->freq_hz);
 	buffer_printf(b, ",\n  \"reached_hz\": %.1f", info_reached_hz(info));
 	key_string(b, info->recorder, info->recorder_version);
+	info_cost_json(b, p);
 	key_number(b, "samples", stats->nr_samples);
 	key_number(b, "lost", stats->nr_lost);
 	key_number(b, "incomplete", info->nr_incomplete);

@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "cli/info/info.h"
+#include "cli/info/info_cost.h"
 #include "cli/info/info_gil.h"
 #include "cli/info/info_labels.h"
 #include "cli/info/info_waits.h"
@@ -116,6 +117,8 @@ static void add_origin(struct buffer *b, const struct info *info, const struct p
 	line(b, "source", str(p, meta->source));
 	line(b, "event", str(p, meta->event));
 	add_frequency(b, info, meta->freq_hz);
+	info_rates_text(b, p);
+	info_cost_text(b, p);
 	line(b, info->recorder, info->recorder_version);
 }
 

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stddef.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include "cli/options/stop_signals.h"
@@ -25,9 +26,14 @@ int started_program_find(const char *name)
 
 bool started_program_has_ended(struct started_program *p)
 {
+	struct rusage u;
+
 	if (p->launch.pid && !p->ended &&
-	    waitpid(p->launch.pid, &p->status, WNOHANG) == p->launch.pid)
+	    wait4(p->launch.pid, &p->status, WNOHANG, &u) == p->launch.pid) {
 		p->ended = true;
+		p->cpu_ns = (uint64_t)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1000000000u +
+			    (uint64_t)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) * 1000u;
+	}
 	return p->ended;
 }
 

@@ -6,6 +6,7 @@
 #define SPROF_STARTED_PROGRAM_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "sampler/target/launch.h"
 
@@ -14,6 +15,7 @@ struct started_program {
 	struct launch launch;
 	int status; /* of waitpid */
 	bool ended, signal_forwarded;
+	uint64_t cpu_ns; /* what it took, once it has ended */
 };
 
 /*

@@ -94,7 +94,7 @@ struct source_config {
 	pid_t launched;	  /* our child process, stopped before its exec; or 0 */
 	/* the program it will exec, as the user gave it; NULL where nothing is launched */
 	const char *program;
-	uint32_t freq_hz;
+	uint32_t freq_hz, max_freq_hz;	    /* at first, and what may be set later; 0: the same */
 	const char *event;		    /* of the clock: "auto", "cpu-clock" or "cycles" */
 	const struct source_events *events; /* NULL: none; it outlives the source */
 	bool no_python;			    /* record native frames only, even in interpreters */
@@ -105,6 +105,7 @@ struct source_config {
 	uint64_t wait_period_ns;
 	bool syscalls;	      /* count and time system calls */
 	uint64_t syscalls_ns; /* those that take that long become samples; 0: none */
+	bool counts_cost;     /* have the kernel count what is run there: kernel_cost() */
 	enum source_runtime
 		runtime; /* of all targets together: the greatest; for fit() and open() */
 	/* where files of targets are parsed; outlives the source; NULL: in this process */
@@ -164,6 +165,16 @@ struct source_ops {
 	 * lost. NULL: the source cannot be recorded in segments.
 	 */
 	void (*turn)(struct source *source, bool forget);
+	/*
+	 * After start(): from now on so many samples a second, at most config.max_freq_hz. Each
+	 * sample has the weight of its own rate. 0 or -errno. NULL: the source cannot.
+	 */
+	int (*set_rate)(struct source *source, uint32_t freq_hz);
+	/*
+	 * CPU time of what the source runs in the kernel, by the kernel's own count; without the
+	 * interrupts around it. 0, or -ENODATA where it is not counted. NULL: it cannot be.
+	 */
+	int (*kernel_cost)(const struct source *source, uint64_t *ret_ns);
 	/* Sets the counters to their values so far. */
 	void (*stats)(const struct source *source, struct profile_stats *ret_stats);
 	/* Returns the event that is really used ("cpu-clock" ...), for the recording. */

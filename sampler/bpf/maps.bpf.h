@@ -24,10 +24,9 @@ const volatile bool callers_only; /* no samples of programs whose memory the cal
 const volatile __u32 nr_cgroups;  /* 0: all cgroups; else in the map `cgroups` */
 const volatile bool by_user;	  /* processes of `user` are targets */
 const volatile __u32 user;
-const volatile __u32 recorder;	      /* the process that records: no target by user or cgroup */
-const volatile bool no_children;      /* what a target forks is no target */
-const volatile __u64 fixed_weight_ns; /* 0: the weight is the event's period, in ns */
-const volatile __u32 wakeup_bytes;    /* in the ring: the recorder is woken at more than this */
+const volatile __u32 recorder;	   /* the process that records: no target by user or cgroup */
+const volatile bool no_children;   /* what a target forks is no target */
+const volatile __u32 wakeup_bytes; /* in the ring: the recorder is woken at more than this */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);

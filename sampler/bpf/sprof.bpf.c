@@ -32,6 +32,12 @@
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
+/*
+ * What a tick of the clock weighs. The recorder changes it with the rate: the period that a context
+ * shows is the one that its event was opened with, whatever has been set since.
+ */
+volatile __u64 clock_weight_ns;
+
 /* How many of each event's a tracepoint lets pass for one that is sampled. */
 const volatile __u64 event_periods[MAX_EVENTS];
 
@@ -180,7 +186,7 @@ static __always_inline int on_event(struct bpf_perf_event_data *ctx, bool latenc
 	if (!st)
 		return 0;
 	st->number = bpf_get_attach_cookie(ctx);
-	st->weight = fixed_weight_ns && !st->number ? fixed_weight_ns : ctx->sample_period;
+	st->weight = st->number ? ctx->sample_period : clock_weight_ns;
 	if (latency)
 		count_running(st);
 	take_sample(ctx, st, p, tgid, false);

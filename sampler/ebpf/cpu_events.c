@@ -101,9 +101,18 @@ uint64_t cpu_events_period_ns(const struct cpu_events *e)
 	return e->period_ns;
 }
 
-uint64_t cpu_events_fixed_weight_ns(const struct cpu_events *e)
+int cpu_events_set_rate(struct cpu_events *e, uint32_t freq_hz)
 {
-	return e->hardware ? e->period_ns : 0;
+	uint64_t value;
+	int err = 0;
+
+	e->freq_hz = freq_hz;
+	e->period_ns = 1000000000u / freq_hz;
+	value = e->hardware ? freq_hz : e->period_ns;
+	for (size_t i = 0; i < e->nr; i++)
+		if (ioctl(e->events[i].fd, PERF_EVENT_IOC_PERIOD, &value))
+			err = -errno;
+	return err;
 }
 
 int cpu_events_open(struct cpu_events *e, int program_fd)

@@ -18,8 +18,8 @@ void cpu_events_free(struct cpu_events *events); /* NULL is fine */
 
 const char *cpu_events_name(const struct cpu_events *events);
 uint64_t cpu_events_period_ns(const struct cpu_events *events);
-/* The weight of each sample where the event does not count ns; else 0. */
-uint64_t cpu_events_fixed_weight_ns(const struct cpu_events *events);
+/* From now on that many samples a second, of each CPU. 0 or -errno: some CPUs may have the old. */
+int cpu_events_set_rate(struct cpu_events *events, uint32_t freq_hz);
 
 /* Opens the events, disabled, on all online CPUs, and attaches the BPF program. 0 or -errno. */
 int cpu_events_open(struct cpu_events *events, int program_fd);

@@ -24,6 +24,7 @@
 #include "sampler/ebpf/ebpf_probe.h"
 #include "sampler/ebpf/percpu_map.h"
 #include "sampler/selection/cgroups.h"
+#include "sampler/waiting/program_cost.h"
 #include "sampler/waiting/syscalls_side.h"
 #include "sampler/waiting/waiting_side.h"
 
@@ -112,6 +113,10 @@ int kernel_side_init(struct kernel_side *k, const struct kernel_side_config *con
 
 	libbpf_set_print(ebpf_print_libbpf);
 	k->latency = config->latency;
+	if (config->counts_cost) {
+		k->counts_cost = program_cost_begin(&k->cost_fd);
+		k->has_cost_fd = k->cost_fd >= 0;
+	}
 	k->skel = sprof_bpf__open();
 	if (!k->skel)
 		return -errno;
@@ -125,8 +130,8 @@ int kernel_side_init(struct kernel_side *k, const struct kernel_side_config *con
 	k->skel->rodata->user = config->user;
 	k->skel->rodata->recorder = (uint32_t)getpid();
 	k->skel->rodata->no_children = config->no_children;
-	k->skel->rodata->fixed_weight_ns = config->fixed_weight_ns;
-	k->skel->rodata->walk_ns = walk_ns(config->period_ns);
+	kernel_side_set_weight(k, config->period_ns);
+	k->skel->rodata->walk_ns = walk_ns(config->least_period_ns);
 	/* The rest is left for the native frames, so that a stack has them too. */
 	k->skel->rodata->python_ns = k->skel->rodata->walk_ns / 8 * 7;
 	k->skel->rodata->wakeup_bytes = ring_bytes / 4;
@@ -180,11 +185,18 @@ void kernel_side_fini(struct kernel_side *k)
 	waiting_side_free(k->waiting);
 	syscalls_side_free(k->syscalls);
 	sprof_bpf__destroy(k->skel);
+	if (k->has_cost_fd)
+		close(k->cost_fd);
 }
 
 int kernel_side_attach(struct kernel_side *k)
 {
 	return sprof_bpf__attach(k->skel);
+}
+
+void kernel_side_set_weight(struct kernel_side *k, uint64_t ns)
+{
+	__atomic_store_n(&k->skel->bss->clock_weight_ns, ns, __ATOMIC_RELAXED);
 }
 
 struct bpf_program *kernel_side_event_program(const struct kernel_side *k, bool tracepoint)
@@ -280,6 +292,18 @@ void kernel_side_forget_code_objects(struct kernel_side *k)
 uint64_t kernel_side_counter(const struct kernel_side *k, uint32_t which)
 {
 	return percpu_map_sum(bpf_map__fd(k->skel->maps.counters), which);
+}
+
+int kernel_side_cost(const struct kernel_side *k, uint64_t *ret_ns)
+{
+	if (!k->counts_cost)
+		return -ENODATA;
+	*ret_ns = program_cost_ns(k->skel->obj);
+	if (k->waiting)
+		*ret_ns += waiting_side_cost_ns(k->waiting);
+	if (k->syscalls)
+		*ret_ns += syscalls_side_cost_ns(k->syscalls);
+	return 0;
 }
 
 void kernel_side_report_unreadable(const struct kernel_side *k)

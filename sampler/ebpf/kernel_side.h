@@ -24,9 +24,12 @@ struct walk_rule;
 
 struct kernel_side {
 	struct sprof_bpf *skel;
-	struct waiting_side *waiting;	/* NULL: waits are not followed */
-	bool wakers;			/* and so are those that wake */
-	bool latency;			/* threads that run at a tick are counted */
+	struct waiting_side *waiting; /* NULL: waits are not followed */
+	bool wakers;		      /* and so are those that wake */
+	bool latency;		      /* threads that run at a tick are counted */
+	bool counts_cost;	      /* the kernel counts what the programs cost, */
+	bool has_cost_fd;
+	int cost_fd;			/* as long as this is open */
 	struct syscalls_side *syscalls; /* NULL: they are not counted */
 	struct arena *arena;
 	struct module_entry *modules; /* NR_MODULE_ENTRIES: mapped files, then runtime code */
@@ -41,6 +44,7 @@ struct kernel_side_config {
 	bool wakers;					      /* and who wakes them */
 	uint64_t wait_period_ns;			      /* as in source_config */
 	bool latency;					      /* count running threads */
+	bool counts_cost;				      /* as in source_config */
 	bool syscalls;					      /* count system calls */
 	uint64_t syscalls_ns;				      /* as in source_config */
 	const uint64_t *event_periods;			      /* of tracepoints, MAX_EVENTS */
@@ -48,8 +52,8 @@ struct kernel_side_config {
 	uint32_t user;
 	const char *const *cgroups; /* folders, at most MAX_CGROUPS; see struct source_config */
 	size_t nr_cgroups;
-	uint64_t period_ns;	  /* between two samples of a CPU */
-	uint64_t fixed_weight_ns; /* of each sample; 0: the event counts ns */
+	uint64_t period_ns;		    /* between two samples of a CPU, as it is at first */
+	uint64_t least_period_ns;	    /* that is set later; at most period_ns */
 };
 
 /*
@@ -60,6 +64,9 @@ int kernel_side_init(struct kernel_side *k, const struct kernel_side_config *con
 void kernel_side_fini(struct kernel_side *k);
 /* Attaches to fork, exec and exit. 0 or -errno. */
 int kernel_side_attach(struct kernel_side *k);
+
+/* What a tick of the clock weighs from now on. */
+void kernel_side_set_weight(struct kernel_side *k, uint64_t ns);
 
 /* Descriptors for others to use; they belong to the kernel side. */
 int kernel_side_sample_program(const struct kernel_side *k);
@@ -85,6 +92,8 @@ size_t kernel_side_list_processes(const struct kernel_side *k, uint32_t **ret_pi
 void kernel_side_forget_stacks(struct kernel_side *k);
 void kernel_side_forget_code_objects(struct kernel_side *k);
 
+/* What all programs have cost so far, ns of CPU time. 0, or -ENODATA where it is not counted. */
+int kernel_side_cost(const struct kernel_side *k, uint64_t *ret_ns);
 /* `which` is an enum counter. */
 uint64_t kernel_side_counter(const struct kernel_side *k, uint32_t which);
 /* Warns of programs that were left out because the caller may not look at them. */

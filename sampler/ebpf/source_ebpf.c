@@ -168,10 +168,13 @@ static int make_parts(struct source *s, const struct source_config *config)
 		.syscalls = config->syscalls,
 		.syscalls_ns = config->syscalls_ns,
 		.user = config->user,
+		.counts_cost = config->counts_cost,
 		.cgroups = config->cgroups,
 		.nr_cgroups = config->nr_cgroups,
 		.period_ns = cpu_events_period_ns(s->events),
-		.fixed_weight_ns = cpu_events_fixed_weight_ns(s->events),
+		.least_period_ns =
+			1000000000u / (config->max_freq_hz > config->freq_hz ? config->max_freq_hz
+									     : config->freq_hz),
 		.tracepoints = s->counted && counted_events_tracepoints(s->counted),
 		.event_periods = s->counted ? counted_events_periods(s->counted) : NULL,
 	};
@@ -376,6 +379,24 @@ static void source_turn(struct source *s, bool forget)
 	ebpf_drain_turn(s->drain, forget);
 }
 
+/* A sample between the two steps weighs too little rather than too much. */
+static int source_set_rate(struct source *s, uint32_t freq_hz)
+{
+	uint64_t before_ns = cpu_events_period_ns(s->events), ns = 1000000000u / freq_hz;
+	int err;
+
+	if (ns < before_ns)
+		kernel_side_set_weight(&s->kernel, ns);
+	err = cpu_events_set_rate(s->events, freq_hz);
+	kernel_side_set_weight(&s->kernel, ns);
+	return err;
+}
+
+static int source_kernel_cost(const struct source *s, uint64_t *ret_ns)
+{
+	return kernel_side_cost(&s->kernel, ret_ns);
+}
+
 static void source_stats(const struct source *s, struct profile_stats *ret_stats)
 {
 	*ret_stats = s->stats;
@@ -448,6 +469,8 @@ const struct source_ops source_ebpf = {
 	.drain = source_drain,
 	.stop = source_stop,
 	.turn = source_turn,
+	.set_rate = source_set_rate,
+	.kernel_cost = source_kernel_cost,
 	.stats = source_stats,
 	.event = source_event,
 	.open_module = source_open_module,

@@ -19,6 +19,7 @@
 #include "sampler/bpf/sprof.skel.h"
 #include "sampler/bpf/syscalls.skel.h"
 #include "sampler/waiting/call_names.h"
+#include "sampler/waiting/program_cost.h"
 #include "sampler/waiting/shared_maps.h"
 
 /* Calls that are samples: a program can make a million in a second, and they fill the recording. */
@@ -174,4 +175,14 @@ void syscalls_side_tell(const struct syscalls_side *s, struct sink *sink)
 		tell_call(sink, nr, &all);
 	}
 	free(cpus);
+}
+
+uint64_t syscalls_side_cost_ns(const struct syscalls_side *s)
+{
+	return program_cost_ns(s->skel->obj);
+}
+
+uint64_t syscalls_side_memory_bytes(const struct syscalls_side *s, const struct bpf_object *main)
+{
+	return program_memory_bytes(s->skel->obj, main);
 }

@@ -4,6 +4,7 @@
 
 #include <stdint.h>
 
+struct bpf_object;
 struct sink;
 struct sprof_bpf;
 struct syscalls_side;
@@ -18,6 +19,10 @@ void syscalls_side_free(struct syscalls_side *s);
 /* 0 or -errno. */
 int syscalls_side_start(struct syscalls_side *s);
 void syscalls_side_stop(struct syscalls_side *s);
+/* What its programs have cost: program_cost_ns(). */
+uint64_t syscalls_side_cost_ns(const struct syscalls_side *s);
+/* What its maps take beside those of `main`: program_memory_bytes(). */
+uint64_t syscalls_side_memory_bytes(const struct syscalls_side *s, const struct bpf_object *main);
 /* Tells the sink the sums so far. */
 void syscalls_side_tell(const struct syscalls_side *s, struct sink *sink);
 

@@ -27,6 +27,7 @@
 #include "sampler/bpf/sprof.skel.h"
 #include "sampler/bpf/waiting.skel.h"
 #include "sampler/waiting/guarded_iterator.h"
+#include "sampler/waiting/program_cost.h"
 #include "sampler/waiting/shared_maps.h"
 #include "sampler/waiting/waiting_way.h"
 #include "sampler/waiting/wakers_side.h"
@@ -318,6 +319,16 @@ void waiting_side_poll(struct waiting_side *w, uint64_t now_ns)
 	if (w->has_new_targets)
 		watch_threads(w);
 	adapt_period(w, now_ns);
+}
+
+uint64_t waiting_side_cost_ns(const struct waiting_side *w)
+{
+	return program_cost_ns(w->skel->obj) + wakers_side_cost_ns(w->wakers);
+}
+
+uint64_t waiting_side_memory_bytes(const struct waiting_side *w, const struct bpf_object *main)
+{
+	return program_memory_bytes(w->skel->obj, main) + wakers_side_memory_bytes(w->wakers, main);
 }
 
 void waiting_side_stop(struct waiting_side *w)

@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+struct bpf_object;
 struct sprof_bpf;
 struct waiting_side;
 
@@ -33,6 +34,10 @@ int waiting_side_start(struct waiting_side *w);
 void waiting_side_poll(struct waiting_side *w, uint64_t now_ns);
 /* Ends the recording of waits. Records of what was seen before may still be in the ring. */
 void waiting_side_stop(struct waiting_side *w);
+/* What its programs have cost: program_cost_ns(). */
+uint64_t waiting_side_cost_ns(const struct waiting_side *w);
+/* What its maps take beside those of `main`: program_memory_bytes(). */
+uint64_t waiting_side_memory_bytes(const struct waiting_side *w, const struct bpf_object *main);
 /*
  * After stop: hands over a record for each watched thread, and one for the wait that it is in. The
  * records are those of the ring, and have the same callback.

@@ -14,6 +14,7 @@
 #include "sampler/bpf/sprof.skel.h"
 #include "sampler/bpf/waiting.skel.h"
 #include "sampler/bpf/wakers.skel.h"
+#include "sampler/waiting/program_cost.h"
 #include "sampler/waiting/shared_maps.h"
 
 struct wakers_side {
@@ -78,4 +79,14 @@ void wakers_side_stop(struct wakers_side *w)
 {
 	bpf_link__destroy(w->link);
 	w->link = NULL;
+}
+
+uint64_t wakers_side_cost_ns(const struct wakers_side *w)
+{
+	return w ? program_cost_ns(w->skel->obj) : 0;
+}
+
+uint64_t wakers_side_memory_bytes(const struct wakers_side *w, const struct bpf_object *main)
+{
+	return w ? program_memory_bytes(w->skel->obj, main) : 0;
 }
