@@ -263,6 +263,8 @@ size_t confined_names_find(struct profile *p, const struct wanted_name *wants, s
 		.profile = p, .wants = wants, .nr = nr, .opts = opts, .budget = budget
 	};
 	uint64_t *addresses = xcalloc(nr, sizeof(*addresses));
+	/* A flight recorder meets the same files in each segment: it says so once. */
+	bool is_limited = sandbox_memory_max(opts->sandbox);
 	size_t named = 0;
 	int err;
 
@@ -276,13 +278,18 @@ size_t confined_names_find(struct profile *p, const struct wanted_name *wants, s
 	err = try_child(&d, &named);
 	if ((err == -ECHILD || err == -ETIMEDOUT) && !d.order.no_inlines &&
 	    d.order.module.kind == MODULE_ELF && (!d.is_others || budget->others_left_ns)) {
-		log_warning("'%s': the process that reads its debug information %s; only its "
-			    "symbol tables are read",
-			    d.order.path, err == -ECHILD ? "died" : "took too long");
+		if (err == -ECHILD && is_limited)
+			budget->nr_limited++;
+		else
+			log_warning("'%s': the process that reads its debug information %s; only "
+				    "its symbol tables are read",
+				    d.order.path, err == -ECHILD ? "died" : "took too long");
 		d.order.no_inlines = true;
 		err = try_child(&d, &named);
 	}
-	if (err == -ECHILD || err == -ETIMEDOUT || err == -EBADMSG)
+	if (err == -ECHILD && is_limited)
+		budget->nr_limited++;
+	else if (err == -ECHILD || err == -ETIMEDOUT || err == -EBADMSG)
 		log_warning("no names of '%s': the process that reads it %s", d.order.path,
 			    err == -ECHILD	? "died"
 			    : err == -ETIMEDOUT ? "took too long"

@@ -94,4 +94,5 @@ void symbolizer_run(struct profile *p, const struct symbolizer_opts *opts,
 	free(wants);
 	ret_stats->nr_frames = nr;
 	ret_stats->nr_unnamed = nr - named;
+	ret_stats->nr_limited = budget.nr_limited;
 }

@@ -11,6 +11,8 @@
 struct symbolizer_stats {
 	uint64_t nr_frames;  /* that had no location */
 	uint64_t nr_unnamed; /* of those, how many still have none */
+	/* files of which less was read: children of the sandbox may have too little memory */
+	uint64_t nr_limited;
 };
 
 /*

@@ -115,6 +115,8 @@ enum walk_module_state {
 	WALK_MODULE_ROWS = 1,
 	WALK_MODULE_NO_ROWS = 2,    /* runtime code, or no .eh_frame: frame pointers */
 	WALK_MODULE_OVER_LIMIT = 3, /* its rule is WALK_RULE_OVER_LIMIT everywhere */
+	/* Its rows take more memory than the recorder may have: the host unwinds snapshots. */
+	WALK_MODULE_COPIED = 4,
 };
 
 static __always_inline __u32 walk_row_rule(__u32 word)

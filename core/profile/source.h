@@ -37,6 +37,7 @@ struct sink {
 	bool (*wants)(struct sink *sink, const struct profile_sample *sample);
 };
 
+struct memory_shares;
 struct sandbox;
 struct table_cache;
 
@@ -106,6 +107,8 @@ struct source_config {
 	bool syscalls;	      /* count and time system calls */
 	uint64_t syscalls_ns; /* those that take that long become samples; 0: none */
 	bool counts_cost;     /* have the kernel count what is run there: kernel_cost() */
+	const struct memory_shares
+		*memory; /* that it may take; for the time of open(); NULL: any */
 	enum source_runtime
 		runtime; /* of all targets together: the greatest; for fit() and open() */
 	/* where files of targets are parsed; outlives the source; NULL: in this process */
@@ -175,6 +178,11 @@ struct source_ops {
 	 * interrupts around it. 0, or -ENODATA where it is not counted. NULL: it cannot be.
 	 */
 	int (*kernel_cost)(const struct source *source, uint64_t *ret_ns);
+	/*
+	 * Memory that the source has the kernel keep for it, in bytes: maps of BPF programs, rings.
+	 * A source with this hook keeps config.memory. NULL: it does not.
+	 */
+	uint64_t (*kernel_memory)(const struct source *source);
 	/* Sets the counters to their values so far. */
 	void (*stats)(const struct source *source, struct profile_stats *ret_stats);
 	/* Returns the event that is really used ("cpu-clock" ...), for the recording. */

@@ -18,7 +18,8 @@ int walk_marker(unsigned int end)
 	case END_TOO_DEEP: return MARKER_TOO_DEEP;
 	case END_TOO_LONG: return MARKER_TOO_LONG;
 	case END_COMPAT: return MARKER_COMPAT_32BIT;
-	case END_OVER_LIMIT: return MARKER_OVER_LIMIT;
+	case END_OVER_LIMIT:
+	case END_COPIED: return MARKER_OVER_LIMIT;
 	case END_PENDING:
 	case END_STALE:
 	case END_NO_TABLE: return MARKER_NO_TABLE;

@@ -38,6 +38,7 @@
 struct sandbox {
 	int socket; /* to the starter */
 	pid_t starter;
+	uint64_t memory_max; /* of one child; 0: what its caller asks for */
 };
 
 /* A request to the starter. The child's end of its socket comes with it. */
@@ -175,6 +176,17 @@ run_child(int socket, const struct order *order, pid_t starter)
 	_exit(0);
 }
 
+/* Children are waited for, so that the CPU time that they took counts as the starter's. */
+static void reap(int signal)
+{
+	int err = errno;
+
+	(void)signal;
+	while (waitpid(-1, NULL, WNOHANG) > 0)
+		;
+	errno = err;
+}
+
 /* Signals of the terminal are for sprof: the starter and its children live in a session apart. */
 static void __attribute__((noreturn)) serve(int socket, pid_t recorder)
 {
@@ -189,7 +201,8 @@ static void __attribute__((noreturn)) serve(int socket, pid_t recorder)
 	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 	prctl(PR_SET_DUMPABLE, 0);
 	privileges_drop();
-	signal(SIGCHLD, SIG_IGN); /* the kernel reaps children */
+	sigaction(SIGCHLD, &(struct sigaction){ .sa_handler = reap, .sa_flags = SA_RESTART }, NULL);
+	signal(SIGXFSZ, SIG_IGN); /* a write beyond the limit fails with EFBIG instead */
 	for (;;) {
 		struct order order;
 		int fd;
@@ -246,11 +259,30 @@ void sandbox_free(struct sandbox *s)
 	free(s);
 }
 
+void sandbox_set_memory(struct sandbox *s, uint64_t bytes)
+{
+	s->memory_max = bytes;
+}
+
+uint64_t sandbox_memory_max(const struct sandbox *s)
+{
+	return s ? s->memory_max : 0;
+}
+
+static void keep_memory(const struct sandbox *s, struct sandbox_limits *limits)
+{
+	if (s->memory_max && limits->memory_bytes > s->memory_max)
+		limits->memory_bytes = s->memory_max;
+	if (s->memory_max && limits->file_bytes > s->memory_max / 2)
+		limits->file_bytes = s->memory_max / 2;
+}
+
 int sandbox_start(const struct sandbox *s, sandbox_job *job, const struct sandbox_limits *limits)
 {
 	struct order order = { .job = job, .limits = *limits };
 	int sockets[2], err;
 
+	keep_memory(s, &order.limits);
 	err = message_pair(sockets);
 	if (err)
 		return err;

@@ -40,6 +40,14 @@ int sandbox_new(struct sandbox **ret_sandbox);
 void sandbox_free(struct sandbox *sandbox);
 
 /*
+ * From now on no child that this process starts may allocate more than that, and none may write a
+ * file (memory, too) of more than half of it, whatever its own limits say. 0: these hold.
+ */
+void sandbox_set_memory(struct sandbox *sandbox, uint64_t bytes);
+/* What was set; 0: nothing, or there is no sandbox. */
+uint64_t sandbox_memory_max(const struct sandbox *sandbox);
+
+/*
  * Has a new child run `job`. Returns our end of its socket, which is close-on-exec and the
  * caller's, or -errno. The child's death reads as the end of the socket. Several threads may call
  * it.

@@ -277,6 +277,7 @@ enum counter {
 	COUNTER_EVENTS_LOST,   /* fork, exec or exit not delivered: the recorder must resync */
 	COUNTER_FORKS_DROPPED, /* the process table was full */
 	COUNTER_UNREADABLE,    /* programs that the caller may not look at */
+	COUNTER_NOT_COPIED,    /* stacks that were not copied because too many are in a second */
 	NR_COUNTERS
 };
 

@@ -66,15 +66,39 @@ static __always_inline bool may_send_snapshot(const struct process_entry *p)
 	return has_room_for_snapshot(4);
 }
 
+/* The recorder adds to it all the time, and unwinding a snapshot costs it 0.1 ms. */
+__s32 copies_left;
+
+/* Is there a snapshot left for code whose rows take too much memory? CPUs may take the same one. */
+static __always_inline bool may_copy(struct walk_state *st)
+{
+	if (copies_left <= 0 || !has_room_for_snapshot(2) ||
+	    (st->budget.left < 0 && is_over(st, walk_ns))) {
+		count(COUNTER_NOT_COPIED);
+		return false;
+	}
+	copies_left--;
+	return true;
+}
+
 /* Is the stack to be sent as a snapshot? If there is no room for one, its frames are sent. */
 static __always_inline bool wants_snapshot(struct walk_state *st, struct process_entry *p)
 {
+	if (st->end == END_COPIED)
+		return p && may_copy(st);
 	if (st->end != END_NO_MAP && st->end != END_PENDING && st->end != END_NEED_DWARF &&
 	    st->end != END_NO_TABLE)
 		return false;
 	if (st->budget.left < 0 && is_over(st, walk_ns))
 		return false;
 	return p && may_send_snapshot(p);
+}
+
+/* A process has so many while its rows are not ready; others have a limit of their own. */
+static __always_inline void count_snapshot(const struct walk_state *st, struct process_entry *p)
+{
+	if (st->end != END_COPIED)
+		p->nr_snapshots++;
 }
 
 /*

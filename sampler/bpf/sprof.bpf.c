@@ -149,7 +149,7 @@ static __always_inline void take_sample(void *ctx, struct walk_state *st, struct
 				if (st->python)
 					send_python(st);
 				if (send_snapshot(st, st->weight, 0)) {
-					p->nr_snapshots++;
+					count_snapshot(st, p);
 					return;
 				}
 				/* The frames that were walked have made room for Python's. */

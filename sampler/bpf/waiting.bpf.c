@@ -122,7 +122,7 @@ static __always_inline int sample_wait(void *ctx, struct walk_state *st, const s
 					send_python(st);
 				give_facts(&c->facts);
 				if (send_snapshot(st, c->weight, c->runnable_ns)) {
-					p->nr_snapshots++;
+					count_snapshot(st, p);
 					return 1;
 				}
 				/* The frames that were walked have made room for Python's. */

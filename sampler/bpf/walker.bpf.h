@@ -265,6 +265,10 @@ __noinline int look_up_rule(struct walk_state *st, __u64 pc)
 		st->end = END_PENDING;
 		return 1;
 	}
+	if (st->module.state == WALK_MODULE_COPIED) {
+		st->end = END_COPIED;
+		return 1;
+	}
 	if (st->module.state == WALK_MODULE_ROWS)
 		number = find_rule(st, pc);
 	else if (st->module.state == WALK_MODULE_OVER_LIMIT)

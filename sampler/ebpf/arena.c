@@ -27,7 +27,7 @@ struct extent {
 
 struct arena {
 	int outer_fd;
-	uint32_t nr_shards;
+	uint32_t nr_shards, max_shards;
 	int fds[ARENA_MAX_SHARDS];
 	uint32_t *shards[ARENA_MAX_SHARDS];
 	uint64_t next;	     /* from this word on, nothing is used */
@@ -35,12 +35,18 @@ struct arena {
 	size_t nr_free, capacity;
 };
 
-struct arena *arena_new(int outer_fd)
+struct arena *arena_new(int outer_fd, uint32_t max_shards)
 {
 	struct arena *a = xcalloc(1, sizeof(*a));
 
 	a->outer_fd = outer_fd;
+	a->max_shards = max_shards;
 	return a;
+}
+
+uint64_t arena_bytes(const struct arena *a)
+{
+	return a->nr_shards * SHARD_BYTES;
 }
 
 void arena_free(struct arena *a)
@@ -62,7 +68,7 @@ static int add_shard(struct arena *a)
 	void *words;
 	int fd, err;
 
-	if (key == ARENA_MAX_SHARDS)
+	if (key == a->max_shards)
 		return -ENOSPC;
 	fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "sprof_arena", sizeof(key), SHARD_BYTES, 1, &opts);
 	if (fd < 0)

@@ -17,9 +17,15 @@
 struct arena;
 struct unwind_table;
 
-/* `outer_fd`: the array of maps; it must outlive the arena. */
-struct arena *arena_new(int outer_fd);
+/*
+ * `outer_fd`: the array of maps; it must outlive the arena, which grows to that many shards at most
+ * (of ARENA_MAX_SHARDS).
+ */
+struct arena *arena_new(int outer_fd, uint32_t max_shards);
 void arena_free(struct arena *arena); /* NULL is fine */
+
+/* What its shards take, in bytes. */
+uint64_t arena_bytes(const struct arena *arena);
 
 /* Words that are used for one thing. */
 struct arena_words {

@@ -11,6 +11,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
+#include "core/rights/memory_shares.h"
 #include "core/profile/walk_marker.h"
 #include "sampler/ebpf/ebpf_files.h"
 #include "sampler/ebpf/ebpf_process.h"
@@ -59,7 +60,8 @@ struct ebpf_drain {
 };
 
 struct ebpf_drain *ebpf_drain_new(struct ebpf_targets *targets, struct ebpf_snapshots *snapshots,
-				  struct profile_stats *stats, const struct sandbox *sandbox)
+				  struct profile_stats *stats, const struct sandbox *sandbox,
+				  const struct memory_shares *memory)
 {
 	struct ebpf_drain *d = xcalloc(1, sizeof(*d));
 
@@ -69,6 +71,8 @@ struct ebpf_drain *ebpf_drain_new(struct ebpf_targets *targets, struct ebpf_snap
 	d->stats = stats;
 	d->queue = time_order_new();
 	d->stacks = stack_ids_new();
+	if (memory)
+		stack_ids_set_memory(d->stacks, memory->working / 4);
 	d->waits = ebpf_waits_new(targets->kernel, sandbox);
 	sample_sink_init(&d->out, stats);
 	sample_sink_keep_processes(&d->out);

@@ -13,14 +13,16 @@
 struct ebpf_drain;
 struct ebpf_snapshots;
 struct ebpf_targets;
+struct memory_shares;
 struct profile_stats;
 struct sandbox;
 struct sideband_record;
 struct sink;
 
-/* All must outlive it; the sandbox may be NULL. */
+/* All but the shares must outlive it; they and the sandbox may be NULL. */
 struct ebpf_drain *ebpf_drain_new(struct ebpf_targets *targets, struct ebpf_snapshots *snapshots,
-				  struct profile_stats *stats, const struct sandbox *sandbox);
+				  struct profile_stats *stats, const struct sandbox *sandbox,
+				  const struct memory_shares *memory);
 void ebpf_drain_free(struct ebpf_drain *d); /* NULL is fine */
 
 /*

@@ -1,9 +1,9 @@
 /*
  * An entry of modules[] goes through these states: pending while the builder works, then rows, no
- * rows, or over a limit. A released file has no rows at once; its words in the arena and its rules
- * are given back when its index has rested, and so no walk reads them any more. Its place may have
- * belonged to another file before, so the first thing to do for a new file is to set its entry to
- * pending.
+ * rows, over a limit, or copied. A released file has no rows at once; its words in the arena and
+ * its rules are given back when its index has rested, and so no walk reads them any more. Its place
+ * may have belonged to another file before, so the first thing to do for a new file is to set its
+ * entry to pending.
  */
 #include "sampler/ebpf/ebpf_files.h"
 
@@ -26,8 +26,9 @@
 #include "sampler/walk/runtime_unwind.h"
 #include "sampler/walk/table_builder.h"
 
-#define ARENA_WORDS ((uint64_t)ARENA_MAX_SHARDS * ARENA_SHARD_WORDS)
-#define MAX_FILE_WORDS (ARENA_WORDS / 4)
+/* What unwinding copied stacks may cost: at 0.1 ms each, a twentieth of a CPU. */
+#define COPIES_PER_S 500
+#define NS_PER_S 1000000000ull
 /* A program that is about to start may map its files so much later. */
 #define EXPECT_NS (60ull * 1000 * 1000 * 1000)
 
@@ -35,6 +36,7 @@
 struct published_file {
 	struct arena_words words;
 	struct rule_claim claim;
+	uint64_t nr_wanted; /* words that the arena had no room for; 0: it has them */
 };
 
 /* ---- rows of runtime code, for the walker */
@@ -63,7 +65,7 @@ static void forget_runtime(void *context, uint32_t number, const struct unwind_t
 /* ---- life */
 
 void ebpf_files_init(struct ebpf_files *f, struct kernel_side *kernel, struct limits *limits,
-		     const struct sandbox *sandbox, struct table_cache *cache)
+		     const struct sandbox *sandbox, struct table_cache *cache, bool is_limited)
 {
 	static const struct runtime_ops ops = { publish_runtime, forget_runtime };
 
@@ -74,7 +76,8 @@ void ebpf_files_init(struct ebpf_files *f, struct kernel_side *kernel, struct li
 	file_table_raise_limit();
 	f->builder = table_builder_new(kernel->rules, sandbox, cache);
 	f->published = xcalloc(WALK_MAX_MODULES, sizeof(*f->published));
-	user_shares_init(&f->words, ARENA_WORDS);
+	f->is_limited = is_limited;
+	user_shares_init(&f->words, kernel_side_arena_words(kernel));
 	kernel_side_set_module(kernel, FILE_OVER_LIMIT,
 			       &(struct module_entry){ .state = WALK_MODULE_OVER_LIMIT });
 	f->runtime = runtime_unwind_new(f->builder, WALK_MAX_MODULES, kernel->rules, &ops, f);
@@ -93,20 +96,25 @@ void ebpf_files_fini(struct ebpf_files *f)
 
 /* ---- shares of the arena */
 
+static unsigned int mebibytes(uint64_t words)
+{
+	return (unsigned int)(words * sizeof(uint32_t) >> 20);
+}
+
 bool ebpf_files_take_words(struct ebpf_files *f, uint32_t user, uint64_t nr)
 {
 	switch (user_shares_take(&f->words, user, nr)) {
 	case SHARE_TAKEN: return true;
 	case SHARE_USER_FULL:
 		limit_hit(f->limits, LIMIT_USER_ROWS,
-			  "unwind rows of the files of user %u exceed %d MiB: stacks end in "
+			  "unwind rows of the files of user %u exceed %u MiB: stacks end in "
 			  "further ones",
-			  user, ARENA_MAX_SHARDS / 2);
+			  user, mebibytes(f->words.size / 2));
 		return false;
 	default:
 		limit_hit(f->limits, LIMIT_ROWS,
-			  "unwind rows exceed %d MiB: stacks end in further files",
-			  ARENA_MAX_SHARDS);
+			  "unwind rows exceed %u MiB: stacks end in further files",
+			  mebibytes(f->words.size));
 		return false;
 	}
 }
@@ -124,6 +132,7 @@ static void request_table(struct ebpf_files *f, struct mapped_file *file)
 	size_t size;
 
 	file->lacks_table = file->mapped_again = file->missed_table = false;
+	f->published[file->index].nr_wanted = 0;
 	file->building = true;
 	if (file->kind == MODULE_ELF && file->nr_segments)
 		table_builder_request(f->builder, file);
@@ -220,14 +229,21 @@ static void say_refusal(struct ebpf_files *f, const struct mapped_file *file,
 	}
 }
 
-/* Does the file get words of the arena for its table? */
+/*
+ * Does the file get words of the arena for its table? Where memory is limited, one file may have
+ * half of what there is.
+ */
 static bool take_words(struct ebpf_files *f, const struct mapped_file *file, uint64_t nr)
 {
-	if (nr <= MAX_FILE_WORDS)
+	uint64_t max = f->is_limited ? f->words.size / 2 : f->words.size / 4;
+
+	if (f->is_limited)
+		return nr <= max && user_shares_take(&f->words, file->user, nr) == SHARE_TAKEN;
+	if (nr <= max)
 		return ebpf_files_take_words(f, file->user, nr);
 	limit_hit(f->limits, LIMIT_FILE_ROWS,
-		  "the unwind rows of '%s' exceed %d MiB: stacks end in its code", file->path,
-		  ARENA_MAX_SHARDS / 4);
+		  "the unwind rows of '%s' exceed %u MiB: stacks end in its code", file->path,
+		  mebibytes(max));
 	return false;
 }
 
@@ -242,6 +258,8 @@ static bool add_rows(struct ebpf_files *f, const struct mapped_file *file,
 		return false;
 	if (arena_add_table(f->kernel->arena, table, ret, words)) {
 		ebpf_files_give_words(f, file->user, nr);
+		if (f->is_limited)
+			return false;
 		limit_hit(f->limits, LIMIT_MEMORY,
 			  "no more memory for unwind rows: stacks end in further files");
 		return false;
@@ -249,6 +267,18 @@ static bool add_rows(struct ebpf_files *f, const struct mapped_file *file,
 	/* The table may take a little more than it has words; only that much was asked for. */
 	words->charged = (uint32_t)nr;
 	return true;
+}
+
+/* Memory is limited, and the file gets no rows: stacks through it are copied. */
+static void set_copied(struct ebpf_files *f, const struct mapped_file *file, uint64_t nr_wanted)
+{
+	f->published[file->index].nr_wanted = nr_wanted;
+	limit_hit(f->limits, LIMIT_OWN_MEMORY,
+		  "the unwind rows of '%s' take more than --max-memory leaves: stacks through such "
+		  "files are copied",
+		  file->path);
+	kernel_side_set_module(f->kernel, file->index,
+			       &(struct module_entry){ .state = WALK_MODULE_COPIED });
 }
 
 static void publish_table(struct ebpf_files *f, struct built_table *built)
@@ -259,6 +289,10 @@ static void publish_table(struct ebpf_files *f, struct built_table *built)
 
 	file->building = false;
 	f->published[built->index].claim = built->claim;
+	if (built->over_memory) {
+		set_copied(f, file, UINT64_MAX);
+		return;
+	}
 	if (!table) {
 		kernel_side_set_no_rows(f->kernel, built->index);
 		return;
@@ -267,6 +301,9 @@ static void publish_table(struct ebpf_files *f, struct built_table *built)
 	if (add_rows(f, file, table, &entry)) {
 		f->nr_rows += table->nr_rows;
 		file->nr_derived_functions = table->nr_derived_functions;
+	} else if (f->is_limited) {
+		set_copied(f, file, (uint64_t)table->nr_pages + table->nr_words);
+		return;
 	}
 	kernel_side_set_module(f->kernel, built->index, &entry);
 }
@@ -278,6 +315,17 @@ static void take_dropped(struct ebpf_files *f, struct mapped_file *file)
 	file->lacks_table = true;
 	if (file->mapped_again)
 		request_table(f, file);
+}
+
+static void allow_copies(struct ebpf_files *f, uint64_t now_ns)
+{
+	uint64_t passed = now_ns - f->allowed_ns;
+	int32_t nr = passed < NS_PER_S ? (int32_t)(passed * COPIES_PER_S / NS_PER_S) : COPIES_PER_S;
+
+	if (!f->is_limited || !nr)
+		return;
+	kernel_side_allow_copies(f->kernel, nr, COPIES_PER_S);
+	f->allowed_ns = now_ns;
 }
 
 void ebpf_files_poll(struct ebpf_files *f, uint64_t now_ns)
@@ -298,6 +346,7 @@ void ebpf_files_poll(struct ebpf_files *f, uint64_t now_ns)
 		unwind_table_free(built.table);
 	}
 	runtime_unwind_tidy(f->runtime, now_ns);
+	allow_copies(f, now_ns);
 }
 
 void ebpf_files_await(struct ebpf_files *f, uint64_t until_ns)
@@ -317,6 +366,19 @@ static void on_release(void *context, struct mapped_file *file)
 		f->on_release(f->context, file);
 }
 
+/* There is room: files that did not find any are asked for when the mapped ones are marked. */
+static void ask_again(struct ebpf_files *f)
+{
+	uint64_t room = f->words.size - f->words.used;
+
+	for (uint32_t i = 0; i < file_table_size(f->table); i++) {
+		uint64_t nr = f->published[i].nr_wanted;
+
+		if (nr && nr <= room / 2)
+			file_table_get(f->table, i)->lacks_table = true;
+	}
+}
+
 static void reclaim(struct ebpf_files *f, uint32_t index)
 {
 	struct published_file *published = &f->published[index];
@@ -325,6 +387,8 @@ static void reclaim(struct ebpf_files *f, uint32_t index)
 	ebpf_files_give_words(f, file_table_get(f->table, index)->user, published->words.charged);
 	table_builder_release(f->builder, &published->claim);
 	*published = (struct published_file){ 0 };
+	if (f->is_limited)
+		ask_again(f);
 }
 
 static bool is_mapped(void *context, uint32_t index)
@@ -360,7 +424,7 @@ bool ebpf_files_find_rule(const struct ebpf_files *f, uint64_t module, uint64_t 
 {
 	const struct module_entry *m = &f->kernel->modules[module - 1];
 
-	if (m->state == WALK_MODULE_PENDING)
+	if (m->state == WALK_MODULE_PENDING || m->state == WALK_MODULE_COPIED)
 		return false;
 	*ret = (struct walk_rule){ .cfa = WALK_CFA_NONE };
 	if (m->state == WALK_MODULE_OVER_LIMIT)

@@ -34,6 +34,8 @@ struct ebpf_files {
 	uint64_t nr_rows;		  /* published so far */
 	struct published_file *published; /* by index */
 	struct user_shares words;	  /* of the arena */
+	bool is_limited;		  /* memory is; see ebpf_files_init() */
+	uint64_t allowed_ns;		  /* copied stacks were allowed up to then */
 	struct file_release release;
 	/* Called for a file before it is released. */
 	void (*on_release)(void *context, const struct mapped_file *file);
@@ -42,10 +44,11 @@ struct ebpf_files {
 
 /*
  * The kernel side is loaded; it and `limits` must outlive the files, and so must the sandbox in
- * which files are parsed (NULL: they are parsed in this process).
+ * which files are parsed (NULL: they are parsed in this process). `is_limited`: a file whose rows
+ * find no room is walked by copies of its stacks, and not cut.
  */
 void ebpf_files_init(struct ebpf_files *f, struct kernel_side *kernel, struct limits *limits,
-		     const struct sandbox *sandbox, struct table_cache *cache);
+		     const struct sandbox *sandbox, struct table_cache *cache, bool is_limited);
 /*
  * Once no process has rows of runtime code any more, and before the kernel side goes. Zeros are
  * fine.

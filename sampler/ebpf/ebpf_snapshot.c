@@ -107,11 +107,12 @@ static struct snapshot_result unwind(struct ebpf_snapshots *s, const struct proc
 				     const struct snapshot_event *e, bool has_python,
 				     uint64_t *frames, size_t max)
 {
-	static const struct snapshot_ops ops = {
+	const struct snapshot_ops ops = {
 		.find_mapping = find_mapping,
 		.open_module = open_module,
 		.find_rule = find_rule,
 		.find_runtime_rule = find_runtime_rule,
+		.by_header = s->files->is_limited,
 	};
 	struct snapshot_sample sample = {
 		.regs = {

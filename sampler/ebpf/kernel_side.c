@@ -17,6 +17,7 @@
 #include "core/base/alloc.h"
 #include "core/base/log.h"
 #include "core/base/cpus.h"
+#include "core/rights/memory_shares.h"
 #include "core/profile/source.h"
 #include "core/rights/privileges.h"
 #include "sampler/bpf/sprof.skel.h"
@@ -24,6 +25,8 @@
 #include "sampler/ebpf/ebpf_probe.h"
 #include "sampler/ebpf/percpu_map.h"
 #include "sampler/selection/cgroups.h"
+#include "sampler/sink/limits.h"
+#include "sampler/target/sideband.h"
 #include "sampler/waiting/program_cost.h"
 #include "sampler/waiting/syscalls_side.h"
 #include "sampler/waiting/waiting_side.h"
@@ -32,6 +35,8 @@
 /* Charged to us twice: libbpf maps the ring two times in a row. */
 #define RING_BYTES (4u << 20)
 #define SYSTEM_WIDE_RING_BYTES (16u << 20)
+/* The table of SYSTEM_WIDE_PROCESSES takes 7 MB, which may be a twentieth of a limit. */
+#define MANY_PROCESSES_BYTES (140ull << 20)
 /* What a sample may take; the last things that it does come on top: at most 50 us. */
 #define MAX_WALK_NS 150000
 #define MIN_WALK_NS 50000
@@ -80,6 +85,17 @@ static int set_cgroups(struct kernel_side *k, const struct kernel_side_config *c
 	return 0;
 }
 
+static uint64_t maps_bytes(const struct kernel_side *k)
+{
+	uint64_t bytes = program_memory_bytes(k->skel->obj, NULL);
+
+	if (k->waiting)
+		bytes += waiting_side_memory_bytes(k->waiting, k->skel->obj);
+	if (k->syscalls)
+		bytes += syscalls_side_memory_bytes(k->syscalls, k->skel->obj);
+	return bytes;
+}
+
 /* -EOPNOTSUPP, reported: this kernel does not lead from a thread to its CPU's run queue. */
 static int find_run_queues(struct kernel_side *k)
 {
@@ -105,9 +121,41 @@ static int find_run_queues(struct kernel_side *k)
 	return err;
 }
 
+static uint32_t ring_bytes_of(const struct kernel_side_config *config)
+{
+	uint32_t bytes = config->system_wide ? SYSTEM_WIDE_RING_BYTES : RING_BYTES;
+
+	return config->memory && config->memory->ring_bytes < bytes ? config->memory->ring_bytes
+								    : bytes;
+}
+
+/* What the limit leaves for rows, beside all that exists by now. 0, or -E2BIG, reported. */
+static int make_arena(struct kernel_side *k, const struct memory_shares *memory)
+{
+	const uint64_t shard = ARENA_SHARD_WORDS * sizeof(uint32_t);
+	uint64_t own = memory_own_bytes(), rows;
+
+	own += (uint64_t)libbpf_num_possible_cpus() * SIDEBAND_RING_BYTES;
+	k->max_shards = ARENA_MAX_SHARDS;
+	if (memory) {
+		rows = memory_shares_rows(memory, k->fixed_bytes + own);
+		if (rows < shard) {
+			log_error(0, "keep within --max-memory: what every recording needs takes "
+				     "more here");
+			log_hint("--max-memory %uM is enough on this machine",
+				 (unsigned int)(((k->fixed_bytes + own + shard) * 2 >> 20) + 1));
+			return -E2BIG;
+		}
+		if (rows / shard < ARENA_MAX_SHARDS)
+			k->max_shards = (uint32_t)(rows / shard);
+	}
+	k->arena = arena_new(bpf_map__fd(k->skel->maps.arena), k->max_shards);
+	return 0;
+}
+
 int kernel_side_init(struct kernel_side *k, const struct kernel_side_config *config)
 {
-	uint32_t ring_bytes = config->system_wide ? SYSTEM_WIDE_RING_BYTES : RING_BYTES;
+	uint32_t ring_bytes = ring_bytes_of(config);
 	uint32_t nr_cpus = (uint32_t)libbpf_num_possible_cpus();
 	int err;
 
@@ -144,7 +192,8 @@ int kernel_side_init(struct kernel_side *k, const struct kernel_side_config *con
 	bpf_program__set_autoload(k->skel->progs.on_sample_with_others, config->latency);
 	bpf_program__set_autoload(k->skel->progs.on_tracepoint, config->tracepoints);
 	bpf_program__set_autoattach(k->skel->progs.on_tracepoint, false);
-	if (config->system_wide)
+	if (config->system_wide &&
+	    (!config->memory || config->memory->limit >= MANY_PROCESSES_BYTES))
 		bpf_map__set_max_entries(k->skel->maps.processes, SYSTEM_WIDE_PROCESSES);
 	bpf_map__set_max_entries(k->skel->maps.ring, ring_bytes);
 	bpf_map__set_max_entries(k->skel->maps.states, nr_cpus);
@@ -165,14 +214,17 @@ int kernel_side_init(struct kernel_side *k, const struct kernel_side_config *con
 	err = set_cgroups(k, config);
 	if (err)
 		return err;
-	k->arena = arena_new(bpf_map__fd(k->skel->maps.arena));
 	if (config->syscalls)
 		err = syscalls_side_new(k->skel, config->syscalls_ns, &k->syscalls);
 	if (err)
 		return err;
 	k->wakers = config->waits && config->wakers;
-	return config->waits ? waiting_side_new(k->skel, config->wait_period_ns, k->wakers, &k->waiting)
-			     : 0;
+	if (config->waits)
+		err = waiting_side_new(k->skel, config->wait_period_ns, k->wakers, &k->waiting);
+	if (err)
+		return err;
+	k->fixed_bytes = maps_bytes(k);
+	return make_arena(k, config->memory);
 }
 
 void kernel_side_fini(struct kernel_side *k)
@@ -304,6 +356,36 @@ int kernel_side_cost(const struct kernel_side *k, uint64_t *ret_ns)
 	if (k->syscalls)
 		*ret_ns += syscalls_side_cost_ns(k->syscalls);
 	return 0;
+}
+
+uint64_t kernel_side_memory(const struct kernel_side *k)
+{
+	return k->fixed_bytes + arena_bytes(k->arena);
+}
+
+uint64_t kernel_side_arena_words(const struct kernel_side *k)
+{
+	return (uint64_t)k->max_shards * ARENA_SHARD_WORDS;
+}
+
+void kernel_side_allow_copies(struct kernel_side *k, int32_t nr, int32_t max)
+{
+	int32_t *left = &k->skel->bss->copies_left, now = __atomic_load_n(left, __ATOMIC_RELAXED);
+
+	now = now < 0 ? nr : now + nr;
+	__atomic_store_n(left, now < max ? now : max, __ATOMIC_RELAXED);
+	if (k->waiting)
+		waiting_side_allow_copies(k->waiting, nr, max);
+}
+
+void kernel_side_set_limits(const struct kernel_side *k, struct limits *limits)
+{
+	limit_set(limits, LIMIT_CHILDREN, kernel_side_counter(k, COUNTER_FORKS_DROPPED),
+		  "more processes than the kernel's table holds: further ones are not sampled");
+	limit_set(
+		limits, LIMIT_COPIES, kernel_side_counter(k, COUNTER_NOT_COPIED),
+		"more than 500 stacks in a second through files without unwind rows: further ones "
+		"end there");
 }
 
 void kernel_side_report_unreadable(const struct kernel_side *k)

@@ -17,6 +17,8 @@
 
 struct arena;
 struct bpf_program;
+struct limits;
+struct memory_shares;
 struct sprof_bpf;
 struct syscalls_side;
 struct waiting_side;
@@ -31,6 +33,8 @@ struct kernel_side {
 	bool has_cost_fd;
 	int cost_fd;			/* as long as this is open */
 	struct syscalls_side *syscalls; /* NULL: they are not counted */
+	uint64_t fixed_bytes;		/* of all maps but the arena */
+	uint32_t max_shards;		/* of the arena */
 	struct arena *arena;
 	struct module_entry *modules; /* NR_MODULE_ENTRIES: mapped files, then runtime code */
 	struct walk_rule *rules;      /* WALK_NR_RULES */
@@ -54,16 +58,25 @@ struct kernel_side_config {
 	size_t nr_cgroups;
 	uint64_t period_ns;		    /* between two samples of a CPU, as it is at first */
 	uint64_t least_period_ns;	    /* that is set later; at most period_ns */
+	const struct memory_shares *memory; /* NULL: it has no limit */
 };
 
 /*
- * Loads the program and maps its maps; attaches nothing. 0 or -errno. kernel_side_fini() is called
- * in either case, on zeros too.
+ * Loads the program and maps its maps; attaches nothing. 0 or -errno; -E2BIG, reported: the memory
+ * that it may have is not enough for any unwind rows. kernel_side_fini() is called in either case,
+ * on zeros too.
  */
 int kernel_side_init(struct kernel_side *k, const struct kernel_side_config *config);
 void kernel_side_fini(struct kernel_side *k);
 /* Attaches to fork, exec and exit. 0 or -errno. */
 int kernel_side_attach(struct kernel_side *k);
+
+/* What all maps take, in bytes, by the kernel's own count. */
+uint64_t kernel_side_memory(const struct kernel_side *k);
+/* The most words that the arena may have. */
+uint64_t kernel_side_arena_words(const struct kernel_side *k);
+/* So many more snapshots may be sent of code whose rows take too much memory; `max` may wait. */
+void kernel_side_allow_copies(struct kernel_side *k, int32_t nr, int32_t max);
 
 /* What a tick of the clock weighs from now on. */
 void kernel_side_set_weight(struct kernel_side *k, uint64_t ns);
@@ -96,6 +109,8 @@ void kernel_side_forget_code_objects(struct kernel_side *k);
 int kernel_side_cost(const struct kernel_side *k, uint64_t *ret_ns);
 /* `which` is an enum counter. */
 uint64_t kernel_side_counter(const struct kernel_side *k, uint32_t which);
+/* Sets the limits that the programs count. */
+void kernel_side_set_limits(const struct kernel_side *k, struct limits *limits);
 /* Warns of programs that were left out because the caller may not look at them. */
 void kernel_side_report_unreadable(const struct kernel_side *k);
 /* The name of a kernel address, as source_ops.kernel_symbol. */

@@ -175,6 +175,7 @@ static int make_parts(struct source *s, const struct source_config *config)
 		.least_period_ns =
 			1000000000u / (config->max_freq_hz > config->freq_hz ? config->max_freq_hz
 									     : config->freq_hz),
+		.memory = config->memory,
 		.tracepoints = s->counted && counted_events_tracepoints(s->counted),
 		.event_periods = s->counted ? counted_events_periods(s->counted) : NULL,
 	};
@@ -182,14 +183,16 @@ static int make_parts(struct source *s, const struct source_config *config)
 
 	if (err)
 		return err;
-	ebpf_files_init(&s->files, &s->kernel, &s->limits, config->sandbox, config->cache);
+	ebpf_files_init(&s->files, &s->kernel, &s->limits, config->sandbox, config->cache,
+			config->memory);
 	if (!config->no_python)
 		s->pythons = ebpf_pythons_new(kernel_side_pythons(&s->kernel), &s->limits);
 	ebpf_targets_init(&s->processes, &s->kernel, &s->files, s->pythons, &s->limits);
 	s->snapshots = ebpf_snapshots_new(&s->files, s->pythons);
 	s->files.on_release = ebpf_snapshots_forget;
 	s->files.context = s->snapshots;
-	s->drain = ebpf_drain_new(&s->processes, s->snapshots, &s->stats, config->sandbox);
+	s->drain = ebpf_drain_new(&s->processes, s->snapshots, &s->stats, config->sandbox,
+				  config->memory);
 	s->ring = ring_buffer__new(kernel_side_ring(&s->kernel), ebpf_drain_queue_record, s->drain,
 				   NULL);
 	return s->ring ? 0 : -errno;
@@ -300,9 +303,7 @@ static size_t drain_rings(struct source *s, uint64_t before_ns)
 
 static void tell_limits(struct source *s, struct sink *sink)
 {
-	limit_set(&s->limits, LIMIT_CHILDREN,
-		  kernel_side_counter(&s->kernel, COUNTER_FORKS_DROPPED),
-		  "more processes than the kernel's table holds: further ones are not sampled");
+	kernel_side_set_limits(&s->kernel, &s->limits);
 	limits_set_files(&s->limits, s->files.table);
 	limits_set_guesses(&s->limits, ebpf_snapshots_refused(s->snapshots));
 	limits_tell(&s->limits, sink);
@@ -397,6 +398,11 @@ static int source_kernel_cost(const struct source *s, uint64_t *ret_ns)
 	return kernel_side_cost(&s->kernel, ret_ns);
 }
 
+static uint64_t source_kernel_memory(const struct source *s)
+{
+	return kernel_side_memory(&s->kernel) + sideband_memory(s->sideband);
+}
+
 static void source_stats(const struct source *s, struct profile_stats *ret_stats)
 {
 	*ret_stats = s->stats;
@@ -471,6 +477,7 @@ const struct source_ops source_ebpf = {
 	.turn = source_turn,
 	.set_rate = source_set_rate,
 	.kernel_cost = source_kernel_cost,
+	.kernel_memory = source_kernel_memory,
 	.stats = source_stats,
 	.event = source_event,
 	.open_module = source_open_module,

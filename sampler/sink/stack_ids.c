@@ -18,7 +18,7 @@ struct slot {
 
 struct stack_ids {
 	struct slot *slots;
-	size_t nr_slots, nr;
+	size_t nr_slots, nr, max;
 };
 
 struct stack_ids *stack_ids_new(void)
@@ -27,7 +27,16 @@ struct stack_ids *stack_ids_new(void)
 
 	k->nr_slots = MIN_SLOTS;
 	k->slots = xcalloc(k->nr_slots, sizeof(*k->slots));
+	k->max = MAX_STACKS;
 	return k;
+}
+
+/* At worst it has four slots for a stack, and half as much again while it doubles. */
+void stack_ids_set_memory(struct stack_ids *k, uint64_t bytes)
+{
+	uint64_t max = bytes / (6 * sizeof(*k->slots));
+
+	k->max = max < MIN_SLOTS / 2 ? MIN_SLOTS / 2 : max < MAX_STACKS ? max : MAX_STACKS;
 }
 
 void stack_ids_free(struct stack_ids *k)
@@ -83,7 +92,7 @@ bool stack_ids_add(struct stack_ids *k, uint64_t key, struct known_stack stack)
 	bool kept = true;
 	struct slot *s;
 
-	if (k->nr >= MAX_STACKS) {
+	if (k->nr >= k->max) {
 		memset(k->slots, 0, k->nr_slots * sizeof(*k->slots));
 		k->nr = 0;
 		kept = false;

@@ -18,6 +18,8 @@ struct known_stack {
 
 struct stack_ids *stack_ids_new(void);
 void stack_ids_free(struct stack_ids *keys);
+/* The table may take that many bytes, about; at first 50 MB. */
+void stack_ids_set_memory(struct stack_ids *keys, uint64_t bytes);
 bool stack_ids_find(const struct stack_ids *keys, uint64_t key, struct known_stack *ret_stack);
 void stack_ids_clear(struct stack_ids *keys);
 /* key is not 0. false: the table was full and was emptied before this key was added. */

@@ -19,8 +19,6 @@
 #include "core/base/cpus.h"
 #include "sampler/target/perf_ring.h"
 
-#define RING_BYTES (256u * 1024)
-
 struct ring {
 	int fd;
 	struct perf_ring ring;
@@ -55,14 +53,14 @@ static int open_ring(struct ring *r, int cpu)
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
 		.watermark = 1,
-		.wakeup_watermark = RING_BYTES / 2,
+		.wakeup_watermark = SIDEBAND_RING_BYTES / 2,
 	};
 	int err;
 
 	r->fd = (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 	if (r->fd < 0)
 		return -errno;
-	err = perf_ring_map(&r->ring, r->fd, RING_BYTES);
+	err = perf_ring_map(&r->ring, r->fd, SIDEBAND_RING_BYTES);
 	if (err)
 		close(r->fd);
 	return err;
@@ -105,6 +103,11 @@ void sideband_close(struct sideband *s)
 	}
 	free(s->rings);
 	free(s);
+}
+
+uint64_t sideband_memory(const struct sideband *s)
+{
+	return s->nr * (uint64_t)SIDEBAND_RING_BYTES;
 }
 
 int sideband_add_to_epoll(struct sideband *s, int epoll_fd)

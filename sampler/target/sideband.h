@@ -31,11 +31,15 @@ bool sideband_parse(const void *bytes, size_t size, struct sideband_record *ret_
 
 struct sideband;
 
+#define SIDEBAND_RING_BYTES (256u * 1024) /* of each CPU */
+
 /* Opens and starts the events on all CPUs. 0 or -errno. */
 int sideband_open(struct sideband **ret);
 void sideband_close(struct sideband *s);
 /* Adds the rings' descriptors to an epoll set; they become readable when half full. */
 int sideband_add_to_epoll(struct sideband *s, int epoll_fd);
+/* What the rings take, in bytes. */
+uint64_t sideband_memory(const struct sideband *s);
 /* Hands over all records, CPU after CPU, so not in the order of time. */
 void sideband_read(struct sideband *s, void (*fn)(void *context, const struct sideband_record *),
 		   void *context);

@@ -45,6 +45,16 @@ static int ask_for_file(struct debug_files *files, const struct debug_names *nam
 	return answer ? answer : fd < 0 ? -ENODATA : fd;
 }
 
+static int socket_of_child;
+
+/* Is called where an allocation has failed; the process ends after it. */
+static void say_no_memory(void)
+{
+	const struct table_word word = { .answer = -ENOMEM };
+
+	message_send(socket_of_child, &word, sizeof(word), NULL, 0);
+}
+
 static int build_code(int fd, struct rule_set *rules, struct unwind_table **ret_table)
 {
 	struct elf_source source; /* any bytes; only its size is used */
@@ -67,6 +77,8 @@ static void build(int socket)
 	int fds[2], err;
 	bool is_code;
 
+	socket_of_child = socket;
+	alloc_set_report(say_no_memory);
 	if (message_receive(socket, &is_code, sizeof(is_code), fds, 2) != sizeof(is_code))
 		return;
 	err = is_code ? build_code(fds[0], rules, &table)
@@ -160,6 +172,7 @@ const char *confined_table_reason(int err)
 	case -ECHILD: return "the process that reads it died";
 	case -ETIMEDOUT: return "reading it takes too long";
 	case -EBADMSG: return "what was read from it makes no sense";
+	case -ENOMEM: return "reading it takes too much memory";
 	default: return NULL;
 	}
 }

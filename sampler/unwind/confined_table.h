@@ -28,7 +28,8 @@ struct table_order {
  * `ret_answer`: NULL, or where the file goes that the child has written, which is then the caller's
  * (table_file.h).
  * As unwind_table_build() and unwind_table_build_code(), and besides: -ECHILD: the child died;
- * -ETIMEDOUT: it took too long; -EBADMSG: what it gave is no sound table; -ECANCELED.
+ * -ETIMEDOUT: it took too long; -EBADMSG: what it gave is no sound table; -ECANCELED. -ENOMEM and
+ * -EFBIG: it, or its table, needs more memory than the sandbox allows (sandbox_set_memory()).
  */
 int confined_table_build(const struct sandbox *sandbox, const struct table_order *order,
 			 struct rule_set *rules, struct unwind_table **ret_table, int *ret_answer);
@@ -49,7 +50,7 @@ enum { TABLE_WANTS_FILE = 1 };
  */
 int confined_table_answer(int socket, const struct table_order *order);
 
-/* Says in words why a table could not be had; NULL for what unwind_table_build() returns. */
+/* Says in words why a table could not be had; NULL for what follows from the file alone. */
 const char *confined_table_reason(int err);
 
 #endif

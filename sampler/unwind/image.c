@@ -230,3 +230,120 @@ int unwind_image_load_eh_frame(const struct unwind_image *image, struct eh_frame
 	};
 	return 0;
 }
+
+/*
+ * ---- one function, by the search table. All linkers make entries of two signed 32-bit words,
+ * relative to the header: the start of a function and its FDE (LSB 5.0, "Exception Frames"). Only
+ * FDEs whose addresses are relative to themselves, in 32 bits, are read here, which is what
+ * compilers make for x86-64.
+ */
+
+#define PE_UDATA4 0x03
+#define PE_PCREL_SDATA4 0x1b
+#define PE_DATAREL_SDATA4 0x3b
+#define MAX_STEPS 32 /* of the search: 2^32 functions */
+
+struct entry {
+	int32_t start, fde;
+};
+
+/* The first words of an FDE; its addresses are relative to the third. */
+struct fde_words {
+	uint32_t length, cie;
+	int32_t start;
+	uint32_t size;
+};
+
+static int read_at(const struct unwind_image *image, uint64_t vaddr, void *to, size_t size)
+{
+	const struct unwind_segment *segment = unwind_image_segment(image, vaddr);
+
+	if (!segment || size > segment->size - (vaddr - segment->vaddr))
+		return -ENODATA;
+	return unwind_image_read(image, segment->offset + (vaddr - segment->vaddr), to, size);
+}
+
+int fde_header_open(struct fde_header *h, const struct unwind_image *image)
+{
+	const struct unwind_segment *segment = unwind_image_segment(image, image->eh_frame_hdr);
+	struct {
+		uint8_t version, frame_encoding, count_encoding, table_encoding;
+		int32_t frame;
+		uint32_t nr;
+	} start;
+	int err;
+
+	_Static_assert(sizeof(start) == 12, "no holes");
+	if (!segment || image->eh_frame_hdr_size < sizeof(start))
+		return -ENODATA;
+	err = read_at(image, image->eh_frame_hdr, &start, sizeof(start));
+	if (err)
+		return err;
+	if (start.version != 1 || start.frame_encoding != PE_PCREL_SDATA4 ||
+	    start.count_encoding != PE_UDATA4 || start.table_encoding != PE_DATAREL_SDATA4 ||
+	    !start.nr ||
+	    start.nr > (image->eh_frame_hdr_size - sizeof(start)) / sizeof(struct entry))
+		return -ENODATA;
+	*h = (struct fde_header){
+		.vaddr = image->eh_frame_hdr,
+		.offset = segment->offset + (image->eh_frame_hdr - segment->vaddr) + sizeof(start),
+		.nr = start.nr,
+	};
+	return 0;
+}
+
+static bool read_entry(const struct fde_header *h, const struct unwind_image *image, uint64_t i,
+		       struct entry *ret)
+{
+	return !unwind_image_read(image, h->offset + i * sizeof(*ret), ret, sizeof(*ret));
+}
+
+static uint64_t address(const struct fde_header *h, int32_t relative)
+{
+	return h->vaddr + (uint64_t)(int64_t)relative;
+}
+
+/* The last entry that begins at or before the address. */
+static bool search(const struct fde_header *h, const struct unwind_image *image, uint64_t vaddr,
+		   struct entry *ret)
+{
+	uint64_t low = 0, high = h->nr;
+
+	if (!read_entry(h, image, 0, ret) || address(h, ret->start) > vaddr)
+		return false;
+	for (int i = 0; i < MAX_STEPS && high - low > 1; i++) {
+		uint64_t middle = low + (high - low) / 2;
+		struct entry e;
+
+		if (!read_entry(h, image, middle, &e))
+			return false;
+		if (address(h, e.start) > vaddr) {
+			high = middle;
+			continue;
+		}
+		low = middle;
+		*ret = e;
+	}
+	return true;
+}
+
+bool fde_header_find(const struct fde_header *h, const struct unwind_image *image, uint64_t vaddr,
+		     uint64_t *ret_start, uint64_t *ret_end, uint64_t *ret_fde)
+{
+	struct fde_words words;
+	struct entry e;
+	uint64_t fde, start;
+
+	if (!search(h, image, vaddr, &e))
+		return false;
+	fde = address(h, e.fde);
+	start = address(h, e.start);
+	if (read_at(image, fde, &words, sizeof(words)) || !words.cie ||
+	    words.length == UINT32_MAX || fde + 8 + (uint64_t)(int64_t)words.start != start ||
+	    vaddr - start >= words.size)
+		return false;
+	*ret_start = start;
+	*ret_end = start + words.size;
+	*ret_fde = fde;
+	return true;
+}

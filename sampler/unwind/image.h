@@ -58,4 +58,22 @@ const struct unwind_segment *unwind_image_segment(const struct unwind_image *ima
  */
 int unwind_image_load_eh_frame(const struct unwind_image *image, struct eh_frame *ret_frame);
 
+/*
+ * The search table that linkers put into .eh_frame_hdr: where the FDE of a function lies, sorted by
+ * address. A look-up reads two dozen words of the file and keeps nothing. What the table says is
+ * checked against the FDE itself.
+ */
+struct fde_header {
+	uint64_t vaddr;	 /* of the header */
+	uint64_t offset; /* of the first entry, in the file */
+	uint64_t nr;	 /* entries */
+};
+
+/* -ENODATA: there is no table of the kind that linkers make; or the error of reading it. */
+int fde_header_open(struct fde_header *header, const struct unwind_image *image);
+
+/* The function that contains a virtual address, and the address of its FDE. false: none does. */
+bool fde_header_find(const struct fde_header *header, const struct unwind_image *image,
+		     uint64_t vaddr, uint64_t *ret_start, uint64_t *ret_end, uint64_t *ret_fde);
+
 #endif

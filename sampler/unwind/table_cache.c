@@ -63,6 +63,7 @@ _Static_assert(sizeof(struct entry_header) == 24 + BUILD_ID_MAX + 96 + DEBUG_NAM
 struct table_cache {
 	int folder;
 	uint64_t bytes_max;
+	uint64_t table_max; /* bytes of a table that is read */
 	/* atomic */
 	uint32_t nr_read, nr_stored;
 	uint64_t bytes_stored; /* since old entries were removed last; at first: never */
@@ -76,8 +77,15 @@ struct table_cache *table_cache_new(int folder, uint64_t bytes_max)
 
 	c->folder = folder;
 	c->bytes_max = bytes_max;
+	c->table_max = TABLE_MAX;
 	c->bytes_stored = bytes_max;
 	return c;
+}
+
+void table_cache_set_table_max(struct table_cache *c, uint64_t bytes)
+{
+	if (c && bytes < TABLE_MAX)
+		c->table_max = bytes;
 }
 
 struct table_cache *table_cache_open(void)
@@ -258,8 +266,9 @@ static bool has_appeared(const struct entry_header *h, struct debug_files *files
 	return fd >= 0;
 }
 
-static int read_entry(int fd, const struct table_key *key, struct debug_files *files,
-		      struct rule_set *rules, struct unwind_table **ret_table)
+static int read_entry(const struct table_cache *c, int fd, const struct table_key *key,
+		      struct debug_files *files, struct rule_set *rules,
+		      struct unwind_table **ret_table)
 {
 	struct entry_header h = header_of(key);
 	void *table;
@@ -267,6 +276,8 @@ static int read_entry(int fd, const struct table_key *key, struct debug_files *f
 
 	if (!err && has_appeared(&h, files))
 		err = -ESTALE;
+	if (!err && h.table_bytes > c->table_max)
+		err = -E2BIG;
 	if (err)
 		return err;
 	table = mmap(NULL, h.table_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
@@ -295,7 +306,7 @@ int table_cache_load(struct table_cache *c, const struct table_key *key, struct 
 	if (fd < 0)
 		err = fd == -ELOOP || fd == -EPERM || fd == -EFBIG ? -EBADMSG : fd;
 	else
-		err = read_entry(fd, key, files, rules, ret_table);
+		err = read_entry(c, fd, key, files, rules, ret_table);
 	if (err == -EBADMSG) {
 		log_debug("the cached unwind table '%s' is damaged: it is built again", name);
 		unlinkat(c->folder, name, 0);

@@ -33,6 +33,8 @@ struct table_cache *table_cache_open(void);
 /* The same in a folder, whose descriptor is the cache's from now on, with another limit. */
 struct table_cache *table_cache_new(int folder, uint64_t bytes_max);
 void table_cache_close(struct table_cache *cache); /* NULL is fine */
+/* Larger tables are not read from now on. A NULL cache is fine. */
+void table_cache_set_table_max(struct table_cache *cache, uint64_t bytes);
 
 /* What an entry is good for. */
 struct table_key {
@@ -52,9 +54,10 @@ struct table_key {
 bool table_cache_key(int fd, struct debug_files *files, struct table_key *ret_key);
 
 /*
- * As table_file_read(). `files` as of table_cache_key(). -ENOENT: there is no entry; -ESTALE: a
- * debug file that it lacks can be opened now; -EBADMSG: it was damaged, which is said at -v, and is
- * gone now. Rules may have been added to `rules` even so.
+ * As table_file_read(). `files` as of table_cache_key(). -ENOENT: there is no entry; -E2BIG: the
+ * table is larger than those that are read; -ESTALE: a debug file that it lacks can be opened now;
+ * -EBADMSG: it was damaged, which is said at -v, and is gone now. Rules may have been added to
+ * `rules` even so.
  */
 int table_cache_load(struct table_cache *cache, const struct table_key *key,
 		     struct debug_files *files, struct rule_set *rules,

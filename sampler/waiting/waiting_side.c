@@ -331,6 +331,14 @@ uint64_t waiting_side_memory_bytes(const struct waiting_side *w, const struct bp
 	return program_memory_bytes(w->skel->obj, main) + wakers_side_memory_bytes(w->wakers, main);
 }
 
+void waiting_side_allow_copies(struct waiting_side *w, int32_t nr, int32_t max)
+{
+	int32_t *left = &w->skel->bss->copies_left, now = __atomic_load_n(left, __ATOMIC_RELAXED);
+
+	now = now < 0 ? nr : now + nr;
+	__atomic_store_n(left, now < max ? now : max, __ATOMIC_RELAXED);
+}
+
 void waiting_side_stop(struct waiting_side *w)
 {
 	if (!w->started)

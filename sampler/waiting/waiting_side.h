@@ -38,6 +38,8 @@ void waiting_side_stop(struct waiting_side *w);
 uint64_t waiting_side_cost_ns(const struct waiting_side *w);
 /* What its maps take beside those of `main`: program_memory_bytes(). */
 uint64_t waiting_side_memory_bytes(const struct waiting_side *w, const struct bpf_object *main);
+/* As kernel_side_allow_copies(). */
+void waiting_side_allow_copies(struct waiting_side *w, int32_t nr, int32_t max);
 /*
  * After stop: hands over a record for each watched thread, and one for the wait that it is in. The
  * records are those of the ring, and have the same callback.

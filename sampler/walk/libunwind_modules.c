@@ -1,6 +1,7 @@
 /*
  * libunwind reads call frame information word by word, so the file's pages are cached here: a
- * direct mapped cache of 1 MiB. The list of functions replaces the search in .eh_frame_hdr.
+ * direct mapped cache of 1 MiB. The list of functions replaces the search in .eh_frame_hdr, which
+ * trusts the linker, but where memory is limited.
  */
 #include "sampler/walk/libunwind_modules.h"
 
@@ -10,18 +11,20 @@
 #include "core/base/hash_table.h"
 #include "core/base/alloc.h"
 #include "sampler/unwind/eh_frame.h"
-#include "sampler/unwind/text_ranges.h"
 #include "sampler/unwind/image.h"
+#include "sampler/unwind/text_ranges.h"
 
 #define PAGE_SIZE 4096u
-#define NR_CACHED_PAGES 256u /* 1 MiB: the CFI of the code that samples hit */
+#define NR_CACHED_PAGES 256u	    /* 1 MiB: the CFI of the code that samples hit */
+#define SMALL_EH_FRAME (256u << 10) /* bytes: its list of functions takes less */
 
 struct libunwind_module {
 	uint64_t key;
 	bool loaded; /* false: not a readable ELF file, only the key is set */
 	struct unwind_image image;
 	struct text_ranges ranges;
-	uint64_t eh_frame; /* virtual address */
+	uint64_t eh_frame;	  /* virtual address */
+	struct fde_header header; /* searched in place of the ranges; nr 0: it is not */
 	UT_hash_handle hh;
 };
 
@@ -99,6 +102,13 @@ static void load_functions(struct libunwind_module *module)
 	free((void *)frame.data);
 }
 
+/* The size is not known where there are no section headers. */
+static bool is_large(const struct unwind_image *image)
+{
+	return image->eh_frame == image->eh_frame_end ||
+	       image->eh_frame_end - image->eh_frame > SMALL_EH_FRAME;
+}
+
 static struct libunwind_module *find_module(struct libunwind_modules *modules, uint64_t key)
 {
 	struct libunwind_module *module;
@@ -115,7 +125,9 @@ static struct libunwind_module *find_module(struct libunwind_modules *modules, u
 				  : unwind_image_open(&module->image, file.fd);
 	if (!err) {
 		module->loaded = true;
-		load_functions(module);
+		if (!modules->ops->by_header || !is_large(&module->image) ||
+		    fde_header_open(&module->header, &module->image))
+			load_functions(module);
 	}
 	HASH_ADD(hh, modules->by_key, key, sizeof(module->key), module);
 	return module;
@@ -158,8 +170,12 @@ bool libunwind_modules_find(struct libunwind_modules *modules, uint64_t address,
 bool libunwind_module_fde(const struct libunwind_module *module, uint64_t vaddr,
 			  struct snapshot_fde *ret)
 {
-	const struct text_range *range = text_ranges_find(&module->ranges, vaddr);
+	const struct text_range *range;
 
+	if (module->header.nr)
+		return fde_header_find(&module->header, &module->image, vaddr, &ret->start,
+				       &ret->end, &ret->vaddr);
+	range = text_ranges_find(&module->ranges, vaddr);
 	if (!range)
 		return false;
 	ret->start = module->ranges.low + range->start;

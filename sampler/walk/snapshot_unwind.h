@@ -44,6 +44,11 @@ struct snapshot_ops {
 	bool (*find_rule)(void *context, uint64_t module, uint64_t vaddr, struct walk_rule *ret);
 	/* The rule at an address whose mapping has no module; false: none. NULL hook: never one. */
 	bool (*find_runtime_rule)(void *context, uint64_t address, struct walk_rule *ret);
+	/*
+	 * Memory is limited: functions of large files are looked up in the table that the linker
+	 * made, one by one, and no list of them is kept.
+	 */
+	bool by_header;
 };
 
 struct snapshot_sample {

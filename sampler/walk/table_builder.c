@@ -7,6 +7,7 @@
  */
 #include "sampler/walk/table_builder.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <poll.h>
 #include <pthread.h>
@@ -21,6 +22,7 @@
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/rights/privileges.h"
+#include "core/sandbox/sandbox.h"
 #include "sampler/unwind/confined_table.h"
 #include "sampler/unwind/rule_set.h"
 #include "sampler/unwind/table_cache.h"
@@ -70,6 +72,7 @@ struct table_builder {
 	struct requests requests[NR_KINDS];
 	struct worker workers[NR_THREADS];
 	pthread_mutex_t lock; /* guards the queues, nr_pending and stop */
+	pthread_mutex_t one;  /* is held while a table is built, where memory is limited */
 	struct queue done;
 	size_t nr_pending;
 	bool stop;
@@ -136,6 +139,11 @@ static void warn(struct table_builder *b, const struct job *job, const char *rea
 	log_warning("no unwind rules of '%s': %s; it is walked by frame pointers", path, reason);
 }
 
+static bool is_limited(const struct table_builder *b)
+{
+	return sandbox_memory_max(b->sandbox);
+}
+
 static int build_confined(struct table_builder *b, struct job *job, struct debug_files *files,
 			  struct rule_set *rules, int *ret_answer)
 {
@@ -149,6 +157,10 @@ static int build_confined(struct table_builder *b, struct job *job, struct debug
 	int err = confined_table_build(b->sandbox, &order, rules, &job->built.table, ret_answer);
 	const char *reason = err ? confined_table_reason(err) : NULL;
 
+	if (is_limited(b) && (err == -ENOMEM || err == -EFBIG)) {
+		job->built.over_memory = true;
+		return err;
+	}
 	job->built.parser_failed = reason;
 	if (reason)
 		warn(b, job, reason);
@@ -168,8 +180,10 @@ static int build_or_load(struct table_builder *b, struct job *job, struct module
 
 	if (!b->cache || job->code || !table_cache_key(job->fd, files, &key))
 		return build_confined(b, job, files, *rules, NULL);
-	if (!table_cache_load(b->cache, &key, files, *rules, &job->built.table))
-		return 0;
+	err = table_cache_load(b->cache, &key, files, *rules, &job->built.table);
+	job->built.over_memory = err == -E2BIG;
+	if (!err || err == -E2BIG)
+		return err;
 	rule_set_free(*rules);
 	*rules = rule_set_new();
 	err = build_confined(b, job, files, *rules, &answer);
@@ -189,6 +203,8 @@ static void build(struct table_builder *b, struct job *job)
 	struct module_debug_files files;
 	int err;
 
+	if (is_limited(b))
+		pthread_mutex_lock(&b->one);
 	module_debug_files_init(&files, job->fd, &job->root, job->path);
 	if (b->sandbox && !job->image)
 		err = build_or_load(b, job, &files, &rules);
@@ -204,6 +220,8 @@ static void build(struct table_builder *b, struct job *job)
 		built->refusal =
 			rule_pool_adopt(b->pool, job->user, rules, built->table, &built->claim);
 	rule_set_free(rules);
+	if (is_limited(b))
+		pthread_mutex_unlock(&b->one);
 }
 
 /* Pops the next job of the queues, which take turns; `urgent`: only if it is urgent. */
@@ -280,6 +298,7 @@ struct table_builder *table_builder_new(struct walk_rule *rules, const struct sa
 	b->sandbox = sandbox;
 	b->cache = cache;
 	pthread_mutex_init(&b->lock, NULL);
+	pthread_mutex_init(&b->one, NULL);
 	/* Only the main thread handles signals. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
@@ -318,6 +337,7 @@ void table_builder_free(struct table_builder *b)
 	close(b->event_fd);
 	close(b->stop_fd);
 	pthread_mutex_destroy(&b->lock);
+	pthread_mutex_destroy(&b->one);
 	free(b);
 }
 

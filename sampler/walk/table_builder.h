@@ -23,7 +23,7 @@ struct unwind_table;
  * `rules` has room for WALK_NR_RULES and is where walkers read rules: the builder puts new ones
  * there before it hands out a table that names them. Files and code are parsed in children of
  * `sandbox`, NULL: in this process; their tables are kept in `cache`, NULL: nowhere. Both must
- * outlive the builder.
+ * outlive the builder. Where the sandbox limits memory, one table is built at a time.
  */
 struct table_builder *table_builder_new(struct walk_rule *rules, const struct sandbox *sandbox,
 					struct table_cache *cache);
@@ -69,8 +69,9 @@ struct built_table {
 	struct unwind_table *table; /* the taker's; NULL where nothing could be built */
 	bool dropped;		    /* nothing was built: see table_builder_drop() */
 	bool parser_failed;	    /* because the process that parses died or took too long */
-	struct rule_claim claim;    /* the taker's: the rules that the table names */
-	enum rule_refusal refusal;  /* why rows of it have no rule */
+	bool over_memory;	   /* because it takes more than children of the sandbox may have */
+	struct rule_claim claim;   /* the taker's: the rules that the table names */
+	enum rule_refusal refusal; /* why rows of it have no rule */
 };
 
 /* Takes a finished request; false when none is ready. */

@@ -14,7 +14,8 @@ struct symbolizer_opts;
 
 struct names_budget {
 	uint64_t others_left_ns;
-	bool told; /* that it is used up */
+	bool told;	     /* that it is used up */
+	uint64_t nr_limited; /* files of which less was read, for lack of memory */
 };
 
 void names_budget_init(struct names_budget *budget, const struct symbolizer_opts *opts);

@@ -1,14 +1,15 @@
 /*
  * Builds unwind tables. The first byte chooses: the rest is an .eh_frame in a valid ELF file (bit 0
- * clear), or the whole file. With bit 1, libunwind then unwinds a stack of the same bytes in the
- * valid file, so that it reads the same CFI. With bit 2 the rest is a .debug_frame, or, with bit 3
- * too, its second half is.
+ * clear), or the whole file, in whose search table functions are looked up too. With bit 1,
+ * libunwind then unwinds a stack of the same bytes in the valid file, so that it reads the same
+ * CFI. With bit 2 the rest is a .debug_frame, or, with bit 3 too, its second half is.
  */
 #include <stdlib.h>
 
 #include "tests/unit/cfi_maker.h"
 #include "tests/unit/table_form.h"
 
+#include "sampler/unwind/image.h"
 #include "sampler/walk/snapshot_unwind.h"
 
 #define STACK 0x7ffc00000000ull
@@ -81,6 +82,22 @@ static void build(const void *image, size_t size)
 	rule_set_free(rules);
 }
 
+static void look_up(const void *file, size_t size)
+{
+	struct unwind_image image;
+	struct fde_header header;
+	uint64_t start, end, fde;
+
+	if (unwind_image_open_memory(&image, file, size))
+		return;
+	if (!fde_header_open(&header, &image))
+		for (uint64_t vaddr = 0; vaddr < 0x10000; vaddr += 0x101)
+			if (fde_header_find(&header, &image, vaddr, &start, &end, &fde) &&
+			    (vaddr < start || vaddr >= end))
+				abort();
+	unwind_image_close(&image);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct fuzzed fuzzed;
@@ -90,6 +107,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	if (data[0] & 1) {
 		build(data + 1, size - 1);
+		look_up(data + 1, size - 1);
 		return 0;
 	}
 	maker_init(&fuzzed.maker);

@@ -16,8 +16,10 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "core/base/proc_status.h"
 #include "core/sandbox/message.h"
 #include "core/sandbox/sandbox.h"
 
@@ -286,6 +288,78 @@ static void memory_files_and_time_are_limited(void **state)
 	expect_end(sandbox_start(*state, loop, &short_time));
 }
 
+static void take_what_there_is(int socket)
+{
+	uint64_t bytes = 0;
+	void *volatile block; /* or the compiler would leave it out */
+
+	while ((block = malloc(1u << 20)))
+		bytes += 1u << 20;
+	message_send(socket, &bytes, sizeof(bytes), NULL, 0);
+}
+
+static void a_limit_for_all_children_holds(void **state)
+{
+	int fd, file = memfd_create("test", MFD_CLOEXEC);
+	uint64_t bytes;
+	struct stat st;
+
+	if (SANITIZED)
+		skip();
+	sandbox_set_memory(*state, 20u << 20);
+	assert_int_equal(sandbox_memory_max(*state), 20u << 20);
+	fd = start(state, take_what_there_is);
+	receive(fd, &bytes, sizeof(bytes));
+	expect_end(fd);
+	assert_true(bytes > 10u << 20 && bytes < 20u << 20);
+	sandbox_set_memory(*state, 1u << 20);
+	fd = start(state, write_too_much);
+	assert_int_equal(message_send(fd, "", 1, &file, 1), 0);
+	expect_end(fd);
+	assert_int_equal(fstat(file, &st), 0);
+	assert_int_equal(st.st_size, 512u << 10);
+	close(file);
+	sandbox_set_memory(*state, 0);
+	assert_int_equal(sandbox_memory_max(NULL), 0);
+}
+
+static void burn(int socket)
+{
+	struct timespec t;
+
+	do
+		clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	while (!t.tv_sec && t.tv_nsec < 300000000);
+	message_send(socket, "", 1, NULL, 0);
+}
+
+/* CPU time of the children that a process has waited for, in ticks. */
+static unsigned long waited_ticks(pid_t pid)
+{
+	unsigned long user = 0, kernel = 0;
+	char text[1024];
+
+	assert_int_equal(proc_text(text, sizeof(text), "/proc/%d/stat", (int)pid), 0);
+	sscanf(strrchr(text, ')') + 1,
+	       " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %lu %lu", &user, &kernel);
+	return user + kernel;
+}
+
+static void the_time_of_children_that_have_ended_is_not_lost(void **state)
+{
+	pid_t starter = youngest_child_of(getpid());
+	unsigned long before = waited_ticks(starter),
+		      least = (unsigned long)sysconf(_SC_CLK_TCK) / 5;
+	int fd = start(state, burn);
+	char byte;
+
+	receive(fd, &byte, 1);
+	expect_end(fd);
+	for (int i = 0; i < 500 && waited_ticks(starter) < before + least; i++)
+		usleep(10000);
+	assert_true(waited_ticks(starter) >= before + least);
+}
+
 static void children_end_with_their_sandbox(void **state)
 {
 	struct sandbox *sandbox;
@@ -321,6 +395,8 @@ int main(void)
 		cmocka_unit_test(a_child_has_threads_memory_and_the_files_it_was_handed),
 		cmocka_unit_test(a_crash_reads_as_the_end_and_others_go_on),
 		cmocka_unit_test(memory_files_and_time_are_limited),
+		cmocka_unit_test(a_limit_for_all_children_holds),
+		cmocka_unit_test(the_time_of_children_that_have_ended_is_not_lost),
 		cmocka_unit_test(children_end_with_their_sandbox),
 		cmocka_unit_test(signals_of_the_terminal_do_not_reach_children),
 	};

@@ -134,6 +134,24 @@ static void a_known_stack_is_found_until_the_table_is_full(void **state)
 	stack_ids_free(keys);
 }
 
+static void a_table_of_stacks_keeps_to_its_memory(void **state)
+{
+	struct stack_ids *keys = stack_ids_new();
+	uint64_t n = 1;
+
+	(void)state;
+	stack_ids_set_memory(keys, 1u << 20);
+	while (stack_ids_add(keys, n * 0x9e3779b97f4a7c15ull, (struct known_stack){ 1, 0 }))
+		n++;
+	assert_true(n > 5000 && n < 12000);
+	stack_ids_set_memory(keys, 0); /* it cannot do with nothing */
+	stack_ids_clear(keys);
+	for (n = 1; stack_ids_add(keys, n * 0x9e3779b97f4a7c15ull, (struct known_stack){ 1, 0 });)
+		n++;
+	assert_true(n > 1000);
+	stack_ids_free(keys);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -141,6 +159,7 @@ int main(void)
 		cmocka_unit_test(a_long_queue_is_taken_in_many_looks),
 		cmocka_unit_test(the_room_of_a_burst_is_given_back),
 		cmocka_unit_test(a_known_stack_is_found_until_the_table_is_full),
+		cmocka_unit_test(a_table_of_stacks_keeps_to_its_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

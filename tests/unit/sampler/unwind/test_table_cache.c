@@ -149,6 +149,22 @@ static void a_table_comes_back_as_it_was(void **state)
 }
 
 /* A forged build-id: the same one, in another file. And the same file, changed. */
+static void a_table_that_takes_too_much_memory_is_not_read(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	store(&f);
+	table_cache_set_table_max(f.cache, 64);
+	assert_int_equal(load(&f), -E2BIG);
+	assert_int_equal(entries(&f, NULL), 1);
+	table_cache_set_table_max(f.cache, 1u << 20);
+	assert_int_equal(load(&f), 0);
+	table_cache_set_table_max(NULL, 1);
+	end(&f);
+}
+
 static void another_file_with_the_same_build_id_has_no_entry(void **state)
 {
 	struct table_key key;
@@ -448,6 +464,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_table_comes_back_as_it_was),
+		cmocka_unit_test(a_table_that_takes_too_much_memory_is_not_read),
 		cmocka_unit_test(another_file_with_the_same_build_id_has_no_entry),
 		cmocka_unit_test(files_without_a_build_id_are_not_kept),
 		cmocka_unit_test(a_truncated_entry_is_no_table_and_goes),
