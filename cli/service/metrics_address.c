@@ -1,0 +1,49 @@
+/* The port is behind the last colon; without a colon the text is a port. */
+#include "cli/service/metrics_address.h"
+
+#include <arpa/inet.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool parse_port(const char *text, in_port_t *ret_port)
+{
+	char *end;
+	unsigned long port;
+
+	if (*text < '0' || *text > '9')
+		return false;
+	port = strtoul(text, &end, 10);
+	*ret_port = htons((uint16_t)port);
+	return !*end && port <= UINT16_MAX;
+}
+
+bool metrics_address_parse(const char *text, struct metrics_address *ret)
+{
+	const char *colon = strrchr(text, ':');
+	char host[INET6_ADDRSTRLEN + 2] = "127.0.0.1";
+	size_t length = colon ? (size_t)(colon - text) : 0;
+	in_port_t port;
+
+	*ret = (struct metrics_address){ 0 };
+	if (!parse_port(colon ? colon + 1 : text, &port) || length >= sizeof(host))
+		return false;
+	if (length) {
+		memcpy(host, text, length);
+		host[length] = '\0';
+	}
+	if (!strcmp(host, "localhost"))
+		snprintf(host, sizeof(host), "127.0.0.1");
+	if (host[0] == '[' && host[length - 1] == ']') {
+		host[length - 1] = '\0';
+		ret->v6.sin6_family = AF_INET6;
+		ret->v6.sin6_port = port;
+		ret->size = sizeof(ret->v6);
+		return inet_pton(AF_INET6, host + 1, &ret->v6.sin6_addr) == 1;
+	}
+	ret->v4.sin_family = AF_INET;
+	ret->v4.sin_port = port;
+	ret->size = sizeof(ret->v4);
+	return inet_pton(AF_INET, host, &ret->v4.sin_addr) == 1;
+}
