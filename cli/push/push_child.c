@@ -26,6 +26,7 @@
 #include "core/base/full_io.h"
 #include "core/base/log.h"
 #include "core/rights/privileges.h"
+#include "core/untrusted/remote_read.h"
 #include "output/push/pusher.h"
 
 #define LOWEST_PRIORITY 19
@@ -33,8 +34,9 @@
 
 struct push_child {
 	const struct push_record_opts *opts;
-	pid_t pid; /* 0: it has ended */
-	int control;
+	pid_t pid;   /* 0: it has ended */
+	int control; /* writing to it never waits */
+	bool is_behind;
 };
 
 enum { CONTROL = 3, READY = 4 }; /* descriptors of the sender */
@@ -134,6 +136,7 @@ static int start(struct push_child *c, int *ret_ready)
 	c->pid = fork();
 	if (!c->pid) {
 		outlive_signals();
+		remote_read_leave(); /* its descriptors are about to be closed */
 		setpriority(PRIO_PROCESS, 0, LOWEST_PRIORITY);
 		keep_descriptors(control[0], ready[1]);
 		_exit(send_all(c->opts));
@@ -142,6 +145,7 @@ static int start(struct push_child *c, int *ret_ready)
 	close(control[0]);
 	close(ready[1]);
 	c->control = control[1];
+	fcntl(c->control, F_SETFL, O_WRONLY | O_NONBLOCK);
 	*ret_ready = ready[0];
 	return err;
 }
@@ -175,10 +179,17 @@ int push_child_new(const struct push_record_opts *opts, struct push_child **ret_
 	return 0;
 }
 
+/* A path and its NUL are at most PIPE_BUF bytes, so the pipe takes all of it or nothing. */
 void push_child_begin(struct push_child *c, const char *path)
 {
-	if (c && full_write(c->control, path, strlen(path) + 1))
+	int err = c ? full_write(c->control, path, strlen(path) + 1) : 0;
+
+	if (err == -EAGAIN && !c->is_behind)
+		log_warning("pushing is far behind: '%s' is not pushed", path);
+	else if (err && err != -EAGAIN)
 		log_warning("the process that pushes has ended");
+	if (c)
+		c->is_behind = err == -EAGAIN;
 }
 
 static bool wait_for(struct push_child *c, uint64_t until_ns, int *ret_status)

@@ -17,7 +17,11 @@ struct push_record_opts;
  */
 int push_child_new(const struct push_record_opts *opts, struct push_child **ret_child);
 
-/* The recording is there, and something is in it soon. `child` may be NULL here and below. */
+/*
+ * A recording is there, and something is in it soon; or it is finished, if the options say so. This
+ * never waits: where hundreds of recordings wait to be pushed, it is left out, and a warning says
+ * so. `child` may be NULL here and below.
+ */
 void push_child_begin(struct push_child *child, const char *path);
 
 /*

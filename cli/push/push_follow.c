@@ -1,7 +1,7 @@
 /*
  * Names are looked up in each interval for frames that were not there before, by the paths of
  * their files, as for a recording that was cut off. What the recorder names at the end, with the
- * files that it kept open, replaces that.
+ * files that it kept open, replaces that. Segments of a flight recorder come when they are named.
  */
 #include "cli/push/push_follow.h"
 
@@ -14,17 +14,22 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/input/load.h"
 #include "cli/push/push_record_opts.h"
 #include "cli/push/request_pipe.h"
+#include "core/base/alloc.h"
 #include "core/base/clock.h"
 #include "core/base/log.h"
+#include "core/base/path.h"
 #include "core/profile/profile.h"
 #include "core/recording/recfile.h"
 #include "core/rights/privileges.h"
 #include "core/rights/safe_open.h"
+#include "core/segments/folder.h"
 #include "output/push/series.h"
 #include "symbolizer/symbolizer.h"
 
+#define EVERY_NS 15000000000u	   /* if the user does not say */
 #define RECORDING_MAX (1ull << 50) /* bytes */
 
 struct follower {
@@ -34,7 +39,7 @@ struct follower {
 	uint64_t begin_ns; /* of the interval, CLOCK_MONOTONIC */
 };
 
-/* The path that comes first; false: there is no recording. */
+/* The path of the next recording; false: there is none. */
 static bool read_path(int fd, char *path, size_t size)
 {
 	for (size_t at = 0; at < size; at++) {
@@ -114,17 +119,76 @@ static int push_interval(struct follower *f, bool *ret_more)
 
 static int follow(struct follower *f)
 {
-	uint64_t next = monotonic_ns();
+	uint64_t every = f->opts->every_ns ? f->opts->every_ns : EVERY_NS, next = monotonic_ns();
 	bool finished = false, more = true;
 	int err = 0;
 
 	while (!finished && more && !err) {
-		next += f->opts->every_ns;
+		next += every;
 		if (next < monotonic_ns()) /* the receiver was slow, or this process had no CPU */
-			next = monotonic_ns() + f->opts->every_ns;
+			next = monotonic_ns() + every;
 		finished = wait_until(f, next);
 		err = push_interval(f, &more);
 	}
+	return err;
+}
+
+static int follow_recording(struct follower *f, const char *path)
+{
+	int err = open_recording(f, path);
+
+	if (err)
+		return err;
+	err = follow(f);
+	if (err && err != -EPIPE)
+		log_error(-err, "push '%s'", path);
+	recfile_follow_free(f->file);
+	return err;
+}
+
+/*
+ * Where a segment is: those that a signal or a trigger keeps have a second name, and may have lost
+ * the first one before they are pushed. The caller frees it.
+ */
+static char *path_of_segment(const char *path)
+{
+	const char *name = path_base_name(path);
+	char *kept = xasprintf("%.*s" KEPT_FOLDER "/%s", (int)(name - path), path, name);
+
+	if (!access(path, F_OK) || access(kept, F_OK)) {
+		free(kept);
+		return xstrdup(path);
+	}
+	return kept;
+}
+
+static int load_segment(const char *path, struct profile **ret)
+{
+	const struct load_opts load = { .no_warnings = true }; /* the recorder has said them */
+	char *first = path_of_segment(path), *again;
+	int err = profile_load(first, &load, ret);
+
+	again = err ? path_of_segment(path) : NULL;
+	if (again && strcmp(first, again)) /* it has lost its name meanwhile */
+		err = profile_load(again, &load, ret);
+	free(first);
+	free(again);
+	return err;
+}
+
+static int push_finished(const struct follower *f, const char *path)
+{
+	struct profile *p;
+	int err = load_segment(path, &p);
+
+	if (err)
+		return err;
+	err = p->nr_samples ? request_pipe_write(f->requests, p, f->opts->opts.url.receiver,
+						 &f->opts->opts.labels)
+			    : 0;
+	if (err && err != -EPIPE)
+		log_error(-err, "push '%s'", path);
+	profile_free(p);
 	return err;
 }
 
@@ -132,17 +196,12 @@ int push_follow(const struct push_record_opts *opts, int control, int requests)
 {
 	struct follower f = { .opts = opts, .control = control, .requests = requests };
 	char path[PATH_MAX];
-	int err;
+	int err = 0, status = 0;
 
 	privileges_only_read();
-	if (!read_path(control, path, sizeof(path)))
-		return 0;
-	err = open_recording(&f, path);
-	if (err)
-		return 1;
-	err = follow(&f);
-	if (err && err != -EPIPE)
-		log_error(-err, "push '%s'", path);
-	recfile_follow_free(f.file);
-	return err ? 1 : 0;
+	while (err != -EPIPE && read_path(control, path, sizeof(path))) {
+		err = opts->finished ? push_finished(&f, path) : follow_recording(&f, path);
+		status |= err ? 1 : 0;
+	}
+	return status;
 }

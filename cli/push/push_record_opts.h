@@ -2,19 +2,21 @@
 #ifndef SPROF_PUSH_RECORD_OPTS_H
 #define SPROF_PUSH_RECORD_OPTS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "cli/push/push_opts.h"
 
 struct push_record_opts {
-	const char *url; /* NULL: nothing is pushed */
-	uint64_t every_ns;
+	const char *url;   /* NULL: nothing is pushed */
+	uint64_t every_ns; /* 0: not said */
+	bool finished;	   /* recordings are pushed when they are finished */
 	struct push_opts opts;
 };
 
 #define PUSH_RECORD_DEFAULT                                                                        \
 	{                                                                                          \
-		.every_ns = 15000000000, .opts = PUSH_OPTS_DEFAULT,                                \
+		.opts = PUSH_OPTS_DEFAULT,                                                         \
 	}
 
 /* Its input is a struct push_record_opts. */
