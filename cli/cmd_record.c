@@ -23,6 +23,7 @@
 #include "cli/record/name_frames.h"
 #include "cli/record/progress.h"
 #include "cli/record/record_opts.h"
+#include "cli/record/record_service.h"
 #include "cli/record/recorder.h"
 #include "cli/options/stop_signals.h"
 #include "cli/recording_meta.h"
@@ -48,8 +49,8 @@
 struct recording {
 	struct recorder recorder; /* the source, its targets and what it needs */
 	const struct record_opts *opts;
-	struct recfile *file;	       /* NULL: of a flight recorder */
-	struct continuous *continuous; /* the flight recorder, or NULL */
+	struct record_output output;
+	struct record_service service; /* rate, triggers, cost, counters */
 	struct utsname host;
 	struct debuginfod *debuginfod; /* NULL = not asked for */
 	struct push_child *push;       /* NULL = nothing is pushed */
@@ -89,17 +90,23 @@ static int create_file(struct recording *r)
 		.source = r->recorder.source,
 		.sandbox = r->recorder.sandbox,
 		.debuginfod = r->debuginfod,
+		.rate = &r->service.rate,
+		.memory = &r->service.memory,
+		.push = r->push,
 	};
 	struct recfile_meta meta;
 	int err;
+
+	record_service_open(&r->service, &r->recorder, &r->output);
+	config.triggers = r->service.triggers;
 
 	recording_meta(r->opts, r->recorder.ops->name, r->recorder.ops->event(r->recorder.source),
 		       &r->host, &meta);
 	config.meta = &meta;
 	r->start_ns = meta.start_ns;
 	if (r->opts->continuous.path)
-		return continuous_new(&config, &r->continuous);
-	err = recfile_create(r->opts->output, &meta, &r->file);
+		return continuous_new(&config, &r->output.continuous);
+	err = recfile_create(r->opts->output, &meta, &r->output.file);
 	if (err) {
 		log_error(0, "write '%s': %s", r->opts->output, recfile_create_reason(err));
 		log_hint("choose another file with -o FILE");
@@ -114,14 +121,9 @@ static void show_progress(struct recording *r, uint64_t now)
 	struct profile_stats stats;
 
 	r->recorder.ops->stats(r->recorder.source, &stats);
-	if (r->continuous)
-		progress_samples(now - r->start_ns, stats.nr_samples,
-				 stats.nr_lost + continuous_nr_lost(r->continuous),
-				 continuous_size_bytes(r->continuous));
-	else
-		progress_samples(now - r->start_ns, stats.nr_samples,
-				 stats.nr_lost + recfile_nr_lost(r->file),
-				 recfile_size_bytes(r->file));
+	progress_samples(now - r->start_ns, stats.nr_samples,
+			 stats.nr_lost + record_output_nr_lost(&r->output),
+			 record_output_bytes(&r->output));
 	r->progress_shown = true;
 }
 
@@ -130,8 +132,8 @@ static int flush(struct recording *r)
 	struct profile_stats stats;
 
 	r->recorder.ops->stats(r->recorder.source, &stats);
-	recfile_set_stats(r->file, &stats);
-	return recfile_flush(r->file);
+	recfile_set_stats(r->output.file, &stats);
+	return recfile_flush(r->output.file);
 }
 
 static int sample_rounds(struct recording *r)
@@ -149,8 +151,8 @@ static int sample_rounds(struct recording *r)
 			break;
 		if (now >= next)
 			next = end;
-		if (r->continuous && continuous_next_ns(r->continuous) < next)
-			next = continuous_next_ns(r->continuous);
+		if (r->output.continuous && continuous_next_ns(r->output.continuous) < next)
+			next = continuous_next_ns(r->output.continuous);
 		if (next - now < DRAIN_MS * 1000000ull)
 			timeout = (int)((next - now) / 1000000) + 1;
 		live = r->recorder.ops->drain(r->recorder.source, r->sink,
@@ -164,8 +166,9 @@ static int sample_rounds(struct recording *r)
 		}
 		if (!live)
 			break;
-		if (r->continuous) {
-			continuous_round(r->continuous, monotonic_ns());
+		record_service_round(&r->service, r->sink);
+		if (r->output.continuous) {
+			continuous_round(r->output.continuous, monotonic_ns());
 		} else if (now - flushed >= FLUSH_NS) {
 			int err = flush(r);
 
@@ -218,24 +221,25 @@ static int finish(struct recording *r)
 	end_ns = monotonic_ns();
 	r->recorder.ops->stats(r->recorder.source, &stats);
 	privileges_use(before);
-	if (r->continuous) {
+	if (r->output.continuous) {
 		if (r->progress_shown)
 			progress_clear();
-		continuous_finish(r->continuous, &stats, end_ns);
+		continuous_finish(r->output.continuous, &stats, end_ns);
 		return 0;
 	}
-	recfile_set_stats(r->file, &stats);
-	recfile_flush(r->file); /* the samples are safe before names are looked up */
+	record_service_tell_cost(&r->service, r->start_ns, end_ns, r->sink);
+	recfile_set_stats(r->output.file, &stats);
+	recfile_flush(r->output.file); /* the samples are safe before names are looked up */
 	if (r->progress_shown)
 		progress_clear();
-	record_name_frames(&names, recfile_vocabulary(r->file));
-	recfile_write_symbols(r->file);
-	err = recfile_finish(r->file, &stats, end_ns);
+	record_name_frames(&names, recfile_vocabulary(r->output.file));
+	recfile_write_symbols(r->output.file);
+	err = recfile_finish(r->output.file, &stats, end_ns);
 	if (err)
 		log_error(-err, "write '%s'", r->opts->output);
 	recording_summary_print(&(struct recording_summary){
 		.stats = &stats,
-		.file = r->file,
+		.file = r->output.file,
 		.path = r->opts->output,
 		.duration_ns = end_ns - r->start_ns,
 		.pids = r->opts->pids,
@@ -248,10 +252,10 @@ static int finish(struct recording *r)
 /* Without a sample, the file is not kept: it would look like a recording of an idle program. */
 static void discard_file(struct recording *r)
 {
-	if (!r->file)
+	if (!r->output.file)
 		return;
-	recfile_free(r->file);
-	r->file = NULL;
+	recfile_free(r->output.file);
+	r->output.file = NULL;
 	unlink(r->opts->output);
 }
 
@@ -267,8 +271,9 @@ static void set_gate(struct recording *r)
 {
 	r->begin_ns = r->start_ns + r->opts->delay_ns;
 	record_gpu_wait_until(r->recorder.gpu, r->begin_ns);
-	r->sink = record_gpu_watch(r->recorder.gpu, r->continuous ? continuous_sink(r->continuous)
-								  : recfile_sink(r->file));
+	r->sink = record_gpu_watch(r->recorder.gpu, r->output.continuous
+							    ? continuous_sink(r->output.continuous)
+							    : recfile_sink(r->output.file));
 	if (r->opts->delay_ns || r->opts->gpu.capture) {
 		r->gate = record_gate_new(r->sink, r->begin_ns, r->recorder.gpu);
 		r->sink = record_gate_sink(r->gate);
@@ -331,7 +336,10 @@ static int run(struct recording *r)
 		discard_file(r);
 		return cannot_run(program, err);
 	}
+	failure = program ? OWN_FAILURE : 1;
+	record_service_begin(&r->service);
 	err = sample_until_end(r);
+	record_service_end(&r->service);
 	if (finish(r) && !err)
 		err = -EIO;
 	recorder_close_source(&r->recorder);
@@ -350,6 +358,7 @@ static int prepare(struct recording *r, struct record_opts *opts)
 	int err = opts->push.url ? push_child_new(&opts->push, &r->push) : 0;
 
 	err = err ? err : recorder_prepare(&r->recorder, opts);
+	err = err ? err : record_service_prepare(&r->service, opts);
 	if (!err && opts->debuginfod)
 		err = debuginfod_open(show_fetching, r, &r->debuginfod);
 	if (!err && opts->continuous.path && !r->recorder.ops->turn) {
@@ -385,8 +394,9 @@ static int record_main(int argc, char **argv)
 	record_calls_free(r.calls);
 	allocations_free(r.alloc);
 	record_gate_free(r.gate);
-	continuous_free(r.continuous);
-	recfile_free(r.file);
+	continuous_free(r.output.continuous);
+	record_service_fini(&r.service);
+	recfile_free(r.output.file);
 	debuginfod_close(r.debuginfod);
 	recorder_fini(&r.recorder);
 	push_child_free(r.push);

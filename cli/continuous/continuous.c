@@ -10,18 +10,24 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "cli/continuous/incident.h"
 #include "cli/continuous/name_segment.h"
 #include "cli/continuous/turn_signals.h"
+#include "cli/push/push_child.h"
+#include "cli/service/memory_watch.h"
+#include "cli/service/rate_control.h"
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
 #include "core/base/log.h"
+#include "core/rights/memory_shares.h"
+#include "core/base/proc_status.h"
 #include "core/profile/source.h"
 #include "core/recording/recfile.h"
 #include "core/rights/privileges.h"
 #include "core/segments/folder.h"
+#include "core/segments/marks.h"
 #include "core/segments/segment_sink.h"
 
 #define NS_PER_S UINT64_C(1000000000)
@@ -37,22 +43,20 @@ struct continuous {
 	struct folder *folder;
 	struct segment_sink *sink;
 	struct naming naming;
+	struct incident incident;
+	bool kept_lacks_names; /* children look up names of what was kept */
+	struct own_cost cost;  /* up to cost_ns, that segments have told of */
+	uint64_t cost_ns;
 	struct recfile *file; /* NULL: none could be written */
 	char name[SEGMENT_NAME_SIZE];
+	int said;	  /* why there is none, as the user knows */
 	uint64_t next_ns; /* of a turn, or of the next try */
 	uint64_t flushed_ns;
+	bool forget;		     /* the segment begins early, to keep --max-memory */
 	struct profile_stats before; /* of the source, as of the last turn */
 	uint64_t nr_unwritten;	     /* lost samples that no segment has counted */
 	uint64_t nr_all_unwritten, written_bytes, nr_segments;
 };
-
-static int64_t clock_ns(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return t.tv_sec * (int64_t)NS_PER_S + t.tv_nsec;
-}
 
 /* ---- counters */
 
@@ -86,8 +90,11 @@ static void read_stats(const struct continuous *c, struct profile_stats *all)
 
 /* ---- segments */
 
-static void say_failure(const struct continuous *c, int err)
+static void say_failure(struct continuous *c, int err)
 {
+	if (err == c->said)
+		return;
+	c->said = err;
 	log_error(-err, "write '%s/%s'", c->config.opts->path, c->name);
 	log_info("samples are dropped and counted until there is room");
 }
@@ -96,8 +103,9 @@ static int create_segment(struct continuous *c)
 {
 	int fd;
 
-	c->meta.start_realtime_ns = (uint64_t)clock_ns(CLOCK_REALTIME);
+	c->meta.start_realtime_ns = realtime_ns();
 	c->meta.start_ns = monotonic_ns();
+	c->meta.freq_hz = c->config.rate->hz;
 	fd = folder_create_segment(c->folder, c->meta.start_realtime_ns, c->name);
 	return fd < 0 ? fd : recfile_create_in(fd, &c->meta, &c->file);
 }
@@ -124,10 +132,29 @@ static void leave_segment(struct continuous *c)
 {
 	c->written_bytes += recfile_size_bytes(c->file);
 	c->nr_segments++;
-	folder_end_segment(c->folder, c->name, recfile_size_bytes(c->file),
-			   clock_ns(CLOCK_BOOTTIME));
+	folder_end_segment(c->folder, c->name, recfile_size_bytes(c->file), boottime_ns());
 	recfile_free(c->file);
 	c->file = NULL;
+}
+
+/* What was spent since the segment before. */
+static void tell_cost(struct continuous *c, uint64_t end_ns)
+{
+	const struct own_cost before = c->cost;
+
+	own_cost_read(&c->config.rate->parts, &c->cost);
+	own_cost_tell(&before, &c->cost, c->cost_ns, end_ns, segment_sink_front(c->sink));
+	c->cost_ns = end_ns;
+}
+
+static void push_segment(void *context, const char *path)
+{
+	const struct continuous *c = context;
+
+	/* Where its file system has no links, it may be in KEPT_FOLDER alone by now. */
+	if (c->config.push && c->kept_lacks_names)
+		folder_keep_names(c->folder);
+	push_child_begin(c->config.push, path);
 }
 
 /* The segment is whole: it is named and finished, by a child or, at the end, here. */
@@ -142,13 +169,19 @@ static void end_segment(struct continuous *c, const struct profile_stats *all, u
 		.sink = c->sink,
 		.folder = c->folder,
 	};
+	char *path = xasprintf("%s/%s", c->config.opts->path, c->name);
 	struct profile_stats stats;
 
+	tell_cost(c, end_ns);
 	stats_of_segment(c, all, &stats);
-	if (here)
-		name_segment(&parts, c->file, &stats, end_ns);
-	else if (!naming_start(&c->naming, &parts, c->file, &stats, end_ns))
-		recfile_finish(c->file, &stats, end_ns); /* named when it is read */
+	if (here || !naming_start(&c->naming, &parts, c->file, path, &stats, end_ns)) {
+		if (here)
+			name_segment(&parts, c->file, &stats, end_ns);
+		else
+			recfile_finish(c->file, &stats, end_ns); /* named when it is read */
+		push_segment(c, path);
+	}
+	free(path);
 	c->nr_unwritten = 0;
 	leave_segment(c);
 }
@@ -176,8 +209,7 @@ static void abandon_segment(struct continuous *c, const struct profile_stats *al
 
 static void prune(struct continuous *c, bool is_full)
 {
-	folder_prune(c->folder, clock_ns(CLOCK_BOOTTIME), c->file ? recfile_size_bytes(c->file) : 0,
-		     is_full);
+	folder_prune(c->folder, boottime_ns(), c->file ? recfile_size_bytes(c->file) : 0, is_full);
 }
 
 /* Tries again to write after a failure. */
@@ -188,8 +220,11 @@ static void resume(struct continuous *c, const struct profile_stats *all, uint64
 	add_lost(c, segment_sink_take_dropped(c->sink));
 	prune(c, folder_is_there(c->folder));
 	err = begin_segment(c, now_ns);
-	if (err)
+	if (err) {
+		say_failure(c, err);
 		return;
+	}
+	c->said = 0;
 	c->before = *all;
 	log_info("'%s' is written to again; %" PRIu64 " samples were lost", c->config.opts->path,
 		 c->nr_unwritten);
@@ -198,13 +233,17 @@ static void resume(struct continuous *c, const struct profile_stats *all, uint64
 /* The source may let go what the segment before needed. */
 static void tell_source(struct continuous *c)
 {
-	bool forget = segment_sink_is_large(c->sink);
+	bool forget = c->forget || segment_sink_is_large(c->sink);
 	enum rights before = privileges_use(RIGHTS_BORROWED);
 
 	c->config.ops->turn(c->config.source, forget);
 	privileges_use(before);
-	if (forget)
+	if (forget) {
+		log_debug("what is known of stacks and names fills its share: they "
+			  "are forgotten");
 		segment_sink_forget(c->sink);
+	}
+	c->forget = false;
 	malloc_trim(0);
 }
 
@@ -218,7 +257,7 @@ static void turn(struct continuous *c, const struct profile_stats *all, uint64_t
 	if (err)
 		say_failure(c, err);
 	tell_source(c);
-	folder_tidy_names(c->folder, clock_ns(CLOCK_BOOTTIME));
+	folder_tidy_names(c->folder, boottime_ns());
 	prune(c, false);
 }
 
@@ -235,26 +274,56 @@ static int flush(struct continuous *c, const struct profile_stats *all, uint64_t
 	return recfile_flush(c->file);
 }
 
-static void keep(struct continuous *c)
+/* Keeps what ended after that; `max_bytes` as in folder_keep(). */
+static void keep(struct continuous *c, int64_t since_ns, uint64_t max_bytes)
 {
-	int nr = folder_keep(c->folder, clock_ns(CLOCK_BOOTTIME) - KEEP_NS);
+	bool is_full;
+	int nr = folder_keep(c->folder, since_ns, max_bytes, &is_full);
 
 	if (nr < 0)
 		log_error(-nr, "keep segments of '%s'", c->config.opts->path);
 	else
-		log_info("%d segments are kept in '%s/%s'", nr, c->config.opts->path, KEPT_FOLDER);
+		log_info("%d segment%s kept in '%s/%s'", nr, nr == 1 ? " is" : "s are",
+			 c->config.opts->path, KEPT_FOLDER);
+	if (is_full) {
+		log_warning("'%s/%s' has as much as --trigger-max-size allows: further segments "
+			    "stay only as long as --keep and --max-size say",
+			    c->config.opts->path, KEPT_FOLDER);
+		log_hint("move away what is in it and not needed here");
+	}
+	c->kept_lacks_names = true;
 }
 
-static void round_of_caller(struct continuous *c, uint64_t now_ns)
+/* Names of the last segments come later. */
+static void keep_names(struct continuous *c)
 {
-	bool asked_to_keep = turn_signals_take_keep();
-	bool due = turn_signals_take_turn() || asked_to_keep || now_ns >= c->next_ns;
+	if (!c->kept_lacks_names || c->naming.nr)
+		return;
+	folder_keep_names(c->folder);
+	c->kept_lacks_names = false;
+}
+
+/* A trigger has fired: the time before is kept, and the moment is marked. */
+static void begin_incident(struct continuous *c, const char *what)
+{
+	const struct trigger_opts *o = &c->config.opts->triggers;
+	int err = marks_add(folder_fd(c->folder), realtime_ns(), what);
+
+	log_info("%s", what);
+	if (err)
+		log_error(-err, "add a mark to '%s'", c->config.opts->path);
+	keep(c, boottime_ns() - (int64_t)o->keep_ns, o->max_bytes);
+	if (rate_control_can(c->config.rate))
+		log_info("sampling at %u Hz for %.0f s", c->config.rate->hz,
+			 (double)o->for_ns / 1e9);
+}
+
+/* Writes what is there, and turns where that is due. */
+static void write_out(struct continuous *c, bool due, uint64_t now_ns)
+{
 	struct profile_stats all;
 	int err;
 
-	naming_poll(&c->naming, now_ns);
-	if (!due && (!c->file || now_ns - c->flushed_ns < FLUSH_NS))
-		return;
 	read_stats(c, &all);
 	if (!c->file) {
 		resume(c, &all, now_ns);
@@ -269,8 +338,30 @@ static void round_of_caller(struct continuous *c, uint64_t now_ns)
 	} else if (due) {
 		turn(c, &all, now_ns);
 	}
+}
+
+static void round_of_caller(struct continuous *c, uint64_t now_ns)
+{
+	struct sink *sink = segment_sink_front(c->sink);
+	const char *fired = incident_poll(&c->incident, sink, now_ns);
+	bool calm = incident_ends(&c->incident, sink, now_ns);
+	bool asked_to_keep = turn_signals_take_keep(), asked_to_turn = turn_signals_take_turn();
+	bool due = asked_to_turn || asked_to_keep || fired || calm || now_ns >= c->next_ns;
+
+	c->forget |= memory_watch_forget(c->config.memory, segment_sink_is_large(c->sink), now_ns);
+	due |= c->forget;
+	naming_poll(&c->naming, now_ns);
+	naming_tell(&c->naming, sink);
+	keep_names(c);
+	if (!due && (!c->file || now_ns - c->flushed_ns < FLUSH_NS))
+		return;
+	write_out(c, due, now_ns);
+	if (fired)
+		begin_incident(c, fired);
+	if (calm)
+		keep(c, c->incident.since_ns, c->config.opts->triggers.max_bytes);
 	if (asked_to_keep)
-		keep(c);
+		keep(c, boottime_ns() - KEEP_NS, 0);
 }
 
 /* The folder is the caller's. */
@@ -286,12 +377,8 @@ void continuous_round(struct continuous *c, uint64_t now_ns)
 
 static void read_boot(struct continuous *c)
 {
-	FILE *f = fopen("/proc/sys/kernel/random/boot_id", "re");
-
-	if (f && fgets(c->boot, sizeof(c->boot), f))
-		c->boot[strcspn(c->boot, "\n")] = '\0';
-	if (f)
-		fclose(f);
+	proc_text(c->boot, sizeof(c->boot), "/proc/sys/kernel/random/boot_id");
+	c->boot[strcspn(c->boot, "\n")] = '\0';
 }
 
 static int open_folder(struct continuous *c)
@@ -310,6 +397,9 @@ static int open_folder(struct continuous *c)
 			  owner ? ", process " : "", (int)owner);
 		if (owner)
 			log_hint("kill %d ends it; or choose another folder", (int)owner);
+	} else if (err == -EPERM) {
+		log_error(0, "record into '%s': another user owns it or may write to it", o->path);
+		log_hint("choose a folder that is missing: it is made for you alone");
 	} else if (err) {
 		log_error(-err, "record into '%s'", o->path);
 	}
@@ -318,6 +408,7 @@ static int open_folder(struct continuous *c)
 
 int continuous_new(const struct continuous_config *config, struct continuous **ret)
 {
+	const struct memory_shares *memory = config->memory->shares;
 	struct continuous *c = xcalloc(1, sizeof(*c));
 	int err;
 
@@ -326,7 +417,19 @@ int continuous_new(const struct continuous_config *config, struct continuous **r
 	read_boot(c);
 	c->meta.boot = c->boot[0] ? c->boot : NULL;
 	c->meta.names_beside = true;
-	c->sink = segment_sink_new();
+	/* The segment has names of its own for what is in the vocabulary. */
+	c->sink = segment_sink_new(memory ? memory->vocabulary / 2 : 0);
+	c->naming.memory = memory;
+	c->incident = (struct incident){
+		.opts = &config->opts->triggers,
+		.triggers = config->triggers,
+		.rate = config->rate,
+	};
+	incident_init(&c->incident);
+	own_cost_read(&config->rate->parts, &c->cost);
+	c->cost_ns = monotonic_ns();
+	c->naming.on_finished = push_segment;
+	c->naming.context = c;
 	err = open_folder(c);
 	if (!err) {
 		prune(c, false);
@@ -369,6 +472,11 @@ uint64_t continuous_nr_lost(const struct continuous *c)
 	return c->nr_all_unwritten + (c->file ? recfile_nr_lost(c->file) : 0);
 }
 
+uint64_t continuous_nr_segments(const struct continuous *c)
+{
+	return c->nr_segments;
+}
+
 uint64_t continuous_size_bytes(const struct continuous *c)
 {
 	return c->written_bytes + (c->file ? recfile_size_bytes(c->file) : 0);
@@ -381,6 +489,9 @@ void continuous_finish(struct continuous *c, const struct profile_stats *stats, 
 	if (c->file)
 		end_segment(c, stats, end_ns, true);
 	naming_wait(&c->naming, monotonic_ns() + LAST_NAMES_NS);
+	if (c->incident.until_ns)
+		keep(c, c->incident.since_ns, c->config.opts->triggers.max_bytes);
+	keep_names(c);
 	log_info("%" PRIu64 " samples in %" PRIu64 " segment%s, %" PRIu64 " lost; '%s'",
 		 stats->nr_samples - c->nr_all_unwritten, c->nr_segments,
 		 c->nr_segments == 1 ? "" : "s", stats->nr_lost + c->nr_all_unwritten,

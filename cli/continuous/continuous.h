@@ -12,12 +12,16 @@
 
 struct continuous;
 struct debuginfod;
+struct memory_watch;
 struct profile_stats;
+struct push_child;
+struct rate_control;
 struct recfile_meta;
 struct sandbox;
 struct sink;
 struct source;
 struct source_ops;
+struct triggers;
 
 struct continuous_config {
 	const struct continuous_opts *opts;
@@ -25,8 +29,12 @@ struct continuous_config {
 		*meta; /* of the first segment; its strings outlive the recorder */
 	const struct source_ops *ops;
 	struct source *source;
-	const struct sandbox *sandbox;
+	struct sandbox *sandbox;
 	struct debuginfod *debuginfod;
+	struct rate_control *rate;   /* outlives the recorder */
+	struct memory_watch *memory; /* likewise */
+	struct triggers *triggers;   /* NULL: none; likewise */
+	struct push_child *push;     /* gets each segment when it is finished; NULL: no one does */
 };
 
 /* Opens the folder and the first segment. 0 or -errno, reported. */
@@ -44,8 +52,9 @@ void continuous_round(struct continuous *c, uint64_t now_ns);
 /* When it is time to turn. */
 uint64_t continuous_next_ns(const struct continuous *c);
 
-uint64_t continuous_nr_lost(const struct continuous *c);    /* that could not be written */
-uint64_t continuous_size_bytes(const struct continuous *c); /* of all that was written */
+uint64_t continuous_nr_lost(const struct continuous *c);     /* that could not be written */
+uint64_t continuous_nr_segments(const struct continuous *c); /* that have ended */
+uint64_t continuous_size_bytes(const struct continuous *c);  /* of all that was written */
 
 /* Ends the last segment, after the source has stopped, and says what was recorded. */
 void continuous_finish(struct continuous *c, const struct profile_stats *stats, uint64_t end_ns);

@@ -1,15 +1,13 @@
 /* Limits that make no sense are refused: a segment is shorter than what is kept. */
 #include "cli/continuous/continuous_opts.h"
 
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "cli/options/byte_size.h"
 #include "cli/options/duration.h"
 
 #define MIN_SEGMENT_NS 100000000ull
 #define MAX_SEGMENT_NS (3600ull * 1000000000)
-#define MIN_BYTES (1ull << 20)
 
 enum { OPT_CONTINUOUS = 0x900, OPT_SEGMENT, OPT_KEEP, OPT_MAX_SIZE };
 
@@ -28,29 +26,12 @@ static const struct argp_option options[] = {
 	{ 0 }
 };
 
-static uint64_t parse_size(const char *text, struct argp_state *state)
-{
-	static const char units[] = "KMGT";
-	const char *unit;
-	double value;
-	char *end;
-
-	errno = 0;
-	value = strtod(text, &end);
-	unit = *end ? strchr(units, *end) : NULL;
-	if (unit) {
-		value *= (double)(1ull << 10 * (unit - units + 1));
-		end++;
-	}
-	if (errno || end == text || *end || !(value >= (double)MIN_BYTES) || value > 1e18)
-		argp_error(state, "'%s' is not a size such as 500M or 2G, 1M or more", text);
-	return (uint64_t)value;
-}
-
 static void check(const struct continuous_opts *o, struct argp_state *state)
 {
 	if (!o->path && o->is_limited)
 		argp_error(state, "--segment, --keep and --max-size need --continuous DIR");
+	if (!o->path && o->triggers.specs.nr)
+		argp_error(state, "--trigger needs --continuous DIR");
 	if (o->segment_ns < MIN_SEGMENT_NS || o->segment_ns > MAX_SEGMENT_NS)
 		argp_error(state, "a segment is between 100ms and 1h long");
 	if (o->keep_ns && o->keep_ns < o->segment_ns)
@@ -62,10 +43,13 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	struct continuous_opts *o = state->input;
 
 	switch (key) {
+	case ARGP_KEY_INIT: state->child_inputs[0] = &o->triggers; return 0;
 	case OPT_CONTINUOUS: o->path = arg; return 0;
 	case OPT_SEGMENT: o->segment_ns = duration_argument(arg, state); break;
 	case OPT_KEEP: o->keep_ns = strcmp(arg, "all") ? duration_argument(arg, state) : 0; break;
-	case OPT_MAX_SIZE: o->max_bytes = strcmp(arg, "all") ? parse_size(arg, state) : 0; break;
+	case OPT_MAX_SIZE:
+		o->max_bytes = strcmp(arg, "all") ? byte_size_argument(arg, state) : 0;
+		break;
 	case ARGP_KEY_END: check(o, state); return 0;
 	default: return ARGP_ERR_UNKNOWN;
 	}
@@ -73,4 +57,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	return 0;
 }
 
-const struct argp continuous_argp = { options, parse, NULL, NULL, NULL, NULL, NULL };
+const struct argp continuous_argp = {
+	.options = options,
+	.parser = parse,
+	.children = (const struct argp_child[]){ { &trigger_argp, 0, NULL, 0 }, { 0 } },
+};

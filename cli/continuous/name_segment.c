@@ -21,10 +21,14 @@
 
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
+#include "core/base/log.h"
+#include "core/rights/memory_shares.h"
+#include "core/profile/facts.h"
 #include "core/profile/profile.h"
 #include "core/profile/source.h"
 #include "core/recording/recfile.h"
 #include "core/rights/privileges.h"
+#include "core/sandbox/sandbox.h"
 #include "core/segments/folder.h"
 #include "core/segments/names_folder.h"
 #include "core/segments/segment_sink.h"
@@ -33,6 +37,7 @@
 
 #define MAX_NAMING_NS (120ull * 1000 * 1000 * 1000)
 #define NICE 10
+#define NAMES_LIMITED 2 /* exit status of a child: memory was too little for some names */
 
 /* What the symbolizer asks about modules of `profile`, answered by the source. */
 struct lookup {
@@ -84,7 +89,8 @@ static bool skip_module(void *context, uint32_t module)
 	return l->beside && names_folder_has(&l->profile->modules[module]);
 }
 
-static void look_up(struct lookup *l, struct profile *p)
+/* Returns how many files memory was too little for. */
+static uint64_t look_up(struct lookup *l, struct profile *p)
 {
 	const struct symbolizer_opts opts = {
 		.debuginfod = l->parts->debuginfod,
@@ -98,6 +104,7 @@ static void look_up(struct lookup *l, struct profile *p)
 	struct symbolizer_stats stats;
 
 	symbolizer_run(p, &opts, &stats);
+	return stats.nr_limited;
 }
 
 /*
@@ -122,20 +129,22 @@ static uint32_t *copy_frames(const struct profile *from, const bool *known, stru
 	return modules;
 }
 
-/* Looks up what the folder has no names of yet, and adds it. */
-static void name_beside(const struct naming_parts *parts, const struct profile *segment)
+/* Looks up what the folder has no names of yet, and adds it. As look_up(). */
+static uint64_t name_beside(const struct naming_parts *parts, const struct profile *segment)
 {
 	struct profile *all = profile_new(), *new = profile_new();
 	uint32_t *of_all = copy_frames(segment, NULL, all), *of_new;
 	bool *known = xcalloc(all->nr_frames + 1, sizeof(*known));
 	int names = folder_open_names(folder_fd(parts->folder));
+	uint64_t nr_limited = 0;
 
 	if (names >= 0) {
 		names_folder_read(names, all, known);
 		of_new = copy_frames(all, known, new);
 		for (size_t i = 0; i < new->nr_modules; i++)
 			of_new[i] = of_all[of_new[i]];
-		look_up(&(struct lookup){ .parts = parts, .profile = new, .modules = of_new }, new);
+		nr_limited = look_up(
+			&(struct lookup){ .parts = parts, .profile = new, .modules = of_new }, new);
 		names_folder_write(names, new); /* else they are looked up when it is read */
 		free(of_new);
 		close(names);
@@ -144,17 +153,80 @@ static void name_beside(const struct naming_parts *parts, const struct profile *
 	free(of_all);
 	profile_free(all);
 	profile_free(new);
+	return nr_limited;
+}
+
+/*
+ * Where looking names up takes more memory than the child may have, the segment is finished
+ * without: they are looked up when it is read.
+ */
+static struct unnamed {
+	struct recfile *file;
+	const struct profile_stats *stats;
+	uint64_t end_ns;
+	struct rlimit before;
+} unnamed;
+
+static void finish_unnamed(void)
+{
+	alloc_set_report(NULL);
+	setrlimit(RLIMIT_DATA, &unnamed.before);
+	_exit(recfile_finish(unnamed.file, unnamed.stats, unnamed.end_ns) ? 1 : NAMES_LIMITED);
+}
+
+/* The look-up is over: what is written from here on must not be cut short. */
+static void end_limit(void)
+{
+	alloc_set_report(NULL);
+	if (unnamed.file)
+		setrlimit(RLIMIT_DATA, &unnamed.before);
+}
+
+/* The child begins with all of the recorder's memory, which it shares. */
+static void limit_memory(const struct memory_shares *memory, struct sandbox *sandbox,
+			 const struct unnamed *of)
+{
+	struct rlimit r;
+
+	sandbox_set_memory(sandbox, memory->namer);
+	unnamed = *of;
+	if (getrlimit(RLIMIT_DATA, &unnamed.before)) {
+		unnamed.file = NULL;
+		return;
+	}
+	r = unnamed.before;
+	r.rlim_cur = memory_data_bytes() + memory->namer;
+	if (r.rlim_cur < unnamed.before.rlim_cur)
+		setrlimit(RLIMIT_DATA, &r);
+	alloc_set_report(finish_unnamed);
+}
+
+static uint64_t name_all(const struct naming_parts *parts, struct profile *segment)
+{
+	struct lookup l = { .parts = parts, .profile = segment, .beside = true };
+	uint64_t nr_limited = name_beside(parts, segment);
+
+	return nr_limited + look_up(&l, segment);
 }
 
 int name_segment(const struct naming_parts *parts, struct recfile *file,
 		 const struct profile_stats *stats, uint64_t end_ns)
 {
-	struct profile *segment = recfile_vocabulary(file);
-
-	name_beside(parts, segment);
-	look_up(&(struct lookup){ .parts = parts, .profile = segment, .beside = true }, segment);
+	name_all(parts, recfile_vocabulary(file));
 	recfile_write_symbols(file);
 	return recfile_finish(file, stats, end_ns);
+}
+
+/* The child's whole work; returns its exit status. */
+static int name_in_child(const struct naming_parts *parts, const struct unnamed *job)
+{
+	uint64_t nr_limited = name_all(parts, recfile_vocabulary(job->file));
+
+	end_limit();
+	recfile_write_symbols(job->file);
+	if (recfile_finish(job->file, job->stats, job->end_ns))
+		return 1;
+	return nr_limited ? NAMES_LIMITED : 0;
 }
 
 static void become_child(const struct naming_parts *parts, pid_t recorder)
@@ -172,20 +244,24 @@ static void become_child(const struct naming_parts *parts, pid_t recorder)
 }
 
 bool naming_start(struct naming *n, const struct naming_parts *parts, struct recfile *file,
-		  const struct profile_stats *stats, uint64_t end_ns)
+		  const char *path, const struct profile_stats *stats, uint64_t end_ns)
 {
+	const struct unnamed job = { file, stats, end_ns, { 0 } };
 	pid_t recorder = getpid(), pid;
 
-	if (n->nr == MAX_NAMING)
+	if (n->nr == (n->memory ? 1 : MAX_NAMING))
 		return false;
 	pid = fork();
 	if (pid < 0)
 		return false;
 	if (!pid) {
 		become_child(parts, recorder);
-		_exit(name_segment(parts, file, stats, end_ns) ? 1 : 0);
+		if (n->memory)
+			limit_memory(n->memory, parts->sandbox, &job);
+		_exit(name_in_child(parts, &job));
 	}
 	n->of[n->nr].pid = pid;
+	n->of[n->nr].path = xstrdup(path);
 	n->of[n->nr++].since_ns = monotonic_ns();
 	return true;
 }
@@ -194,11 +270,16 @@ void naming_poll(struct naming *n, uint64_t now_ns)
 {
 	for (size_t i = n->nr; i-- > 0;) {
 		pid_t pid = n->of[i].pid;
+		int status = 0;
 
 		if (now_ns - n->of[i].since_ns > MAX_NAMING_NS)
 			kill(pid, SIGKILL);
-		if (waitpid(pid, NULL, WNOHANG) != 0)
-			n->of[i] = n->of[--n->nr];
+		if (waitpid(pid, &status, WNOHANG) == 0)
+			continue;
+		n->nr_limited += WIFEXITED(status) && WEXITSTATUS(status) == NAMES_LIMITED;
+		n->on_finished(n->context, n->of[i].path);
+		free(n->of[i].path);
+		n->of[i] = n->of[--n->nr];
 	}
 }
 
@@ -212,4 +293,20 @@ void naming_wait(struct naming *n, uint64_t until_ns)
 				kill(n->of[i].pid, SIGKILL);
 		nanosleep(&pause, NULL);
 	}
+}
+
+void naming_tell(struct naming *n, struct sink *sink)
+{
+	static const char text[] =
+		"looking up names of a segment takes more memory than --max-memory "
+		"leaves: some come from symbol tables alone, or are missing";
+	struct fact_limit row = { .limit = LIMIT_OWN_NAMES, .count = n->nr_limited };
+
+	if (n->nr_limited == n->nr_told)
+		return;
+	if (!n->nr_told)
+		log_warning("%s (said once)", text);
+	n->nr_told = n->nr_limited;
+	row.text = sink->string(sink, text, strlen(text));
+	sink->fact(sink, FACT_LIMIT, &row);
 }

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "cli/calls/call_specs.h"
+#include "cli/options/byte_size.h"
 #include "cli/options/duration.h"
 #include "cli/record/rank_output.h"
 #include "cli/record/sampling_opts.h"
@@ -28,6 +29,8 @@ enum { /* keys of the options without a letter */
        OPT_STOP_ON_RANGE_END,
        OPT_TIMELINE,
        OPT_CUDA_API,
+       OPT_METRICS,
+       OPT_MAX_MEMORY,
        OPT_CALLS
 };
 
@@ -65,6 +68,14 @@ static const struct argp_option options[] = {
 	  "of all Python functions: python; again for more. A call that is counted takes 1 us "
 	  "longer",
 	  0 },
+	{ "max-memory", OPT_MAX_MEMORY, "SIZE", 0,
+	  "Take at most that much memory, 32M or more, whatever is mapped: stacks through files "
+	  "whose unwind rows do not fit are copied and unwound here",
+	  0 },
+	{ "metrics", OPT_METRICS, "[ADDR:]PORT", 0,
+	  "Serve the recorder's own counters to Prometheus, at http://ADDR:PORT/metrics (ADDR: "
+	  "127.0.0.1 unless said)",
+	  0 },
 	{ "quiet", 'q', NULL, 0, "Print no progress and no summary", 0 },
 	{ 0 }
 };
@@ -76,12 +87,12 @@ static void check_continuous(struct record_opts *o, struct argp_state *state)
 		argp_error(state, "--continuous DIR names what is written: it takes no -o");
 	if (o->gpu.mode == GPU_ON || o->gpu.capture || o->nr_calls || o->syscalls)
 		argp_error(state, "--continuous takes no GPU work, --calls or --syscalls");
-	if (o->push.url)
-		argp_error(state, "--continuous and --push exclude each other: sprof push sends "
-				  "finished segments");
+	if (o->push.every_ns)
+		argp_error(state, "--continuous pushes each segment: --segment says how often");
 	if (!strcmp(o->source, "timer"))
 		argp_error(state, "source timer does not record segments, ebpf and perf do");
 	o->gpu.mode = GPU_OFF;
+	o->push.finished = true;
 }
 
 static void check(struct record_opts *o, struct argp_state *state)
@@ -126,6 +137,15 @@ static void add_calls(const char *text, struct record_opts *o, struct argp_state
 	o->calls[o->nr_calls++] = text;
 }
 
+static void parse_memory(const char *text, struct record_opts *o, struct argp_state *state)
+{
+	uint64_t bytes = byte_size_argument(text, state);
+
+	if (bytes < MEMORY_SHARES_MIN)
+		argp_error(state, "--max-memory %s is not enough: 32M is the least", text);
+	memory_shares_of(bytes, &o->memory);
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct record_opts *o = state->input;
@@ -144,6 +164,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPT_TIMELINE:
 	case OPT_CUDA_API: parse_gpu(key, arg, o, state); return 0;
 	case OPT_CALLS: add_calls(arg, o, state); return 0;
+	case OPT_METRICS: o->metrics = arg; return 0;
+	case OPT_MAX_MEMORY: parse_memory(arg, o, state); return 0;
 	case 'q': o->quiet = true; return 0;
 	case OPT_SYSCALLS:
 		o->syscalls = true;
@@ -213,4 +235,5 @@ void record_opts_fini(struct record_opts *o)
 	free(o->description);
 	free(o->rank_output);
 	push_opts_fini(&o->push.opts);
+	trigger_specs_fini(&o->continuous.triggers.specs);
 }

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "core/rights/memory_shares.h"
 #include "core/profile/source.h"
 #include "cli/continuous/continuous_opts.h"
 #include "cli/gpu/record_gpu.h"
@@ -39,6 +40,8 @@ struct record_opts {
 	uint64_t wait_period_ns;	/* the same */
 	uint64_t syscalls_ns;
 	bool quiet, verbose;
+	const char *metrics;	     /* where the recorder's counters are served; NULL: nowhere */
+	struct memory_shares memory; /* limit 0: it has no limit */
 	struct continuous_opts continuous;
 	struct record_gpu_opts gpu;
 	struct push_record_opts push;

@@ -31,6 +31,17 @@ int recorder_begin(void)
 	return err;
 }
 
+/* A table lies here twice for a moment: as it was read, and where it is used from. */
+static void limit_memory(struct recorder *r)
+{
+	const struct memory_shares *memory = &r->opts->memory;
+
+	if (!memory->limit)
+		return;
+	sandbox_set_memory(r->sandbox, memory->parser);
+	table_cache_set_table_max(r->cache, memory->parser / 2);
+}
+
 int recorder_prepare(struct recorder *r, struct record_opts *opts)
 {
 	int err = sandbox_new(&r->sandbox);
@@ -43,6 +54,7 @@ int recorder_prepare(struct recorder *r, struct record_opts *opts)
 		return err;
 	record_targets_describe(opts);
 	r->cache = record_open_table_cache(opts);
+	limit_memory(r);
 	stop_signals_catch();
 	r->ops = record_source_choose(opts, &r->runtime);
 	return r->ops ? 0 : -ENOTSUP;
@@ -70,7 +82,10 @@ static int open_source(struct recorder *r)
 	config.user = o->user;
 	config.launched = r->program.launch.pid;
 	config.freq_hz = o->freq_hz;
+	config.max_freq_hz = o->continuous.triggers.specs.nr ? o->continuous.triggers.freq_hz : 0;
 	config.runtime = r->runtime;
+	config.memory = o->memory.limit ? &o->memory : NULL;
+	config.counts_cost = o->continuous.path || o->gpu.max_overhead_ppm || o->metrics;
 	config.sandbox = r->sandbox;
 	config.cache = r->cache;
 	return r->ops->open(&config, &r->source);

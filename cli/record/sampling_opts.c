@@ -96,7 +96,9 @@ static const struct argp_option options[] = {
 	{ "gpu-kinds", OPT_KINDS, "LIST", 0,
 	  "Collect only these kinds of GPU work, such as kernels,copies or -waits,-memory", 0 },
 	{ "max-overhead", OPT_OVERHEAD, "PERCENT", 0,
-	  "Let the GPU library take at most that share of the time of threads that launch", 0 },
+	  "Let recording take at most that share of one CPU, by sampling less often, and the GPU "
+	  "library of the time of threads that launch",
+	  0 },
 	{ "clock", OPT_CLOCK, "NAME", 0,
 	  "Time that is sampled: cpu (default), wall (also of threads that wait), or off (only of "
 	  "those); by the sources ebpf, and timer, which knows no off",

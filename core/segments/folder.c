@@ -295,9 +295,10 @@ static int link_names(const struct folder *f, int kept)
 	return err;
 }
 
-int folder_keep(struct folder *f, int64_t since_ns)
+/* Opens KEPT_FOLDER, which is made where it is missing. A descriptor or -errno. */
+static int open_kept(const struct folder *f)
 {
-	int kept, nr = 0, err = 0;
+	int kept;
 
 	if (f->fd < 0)
 		return -ENOENT;
@@ -306,23 +307,80 @@ int folder_keep(struct folder *f, int64_t since_ns)
 	kept = openat(f->fd, KEPT_FOLDER, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (kept < 0)
 		return -errno;
-	if (mkdirat(kept, NAMES_FOLDER, 0700) && errno != EEXIST)
-		err = -errno;
-	while (!err && f->retention.nr &&
-	       f->retention.segments[f->retention.nr - 1].ended_ns >= since_ns) {
-		struct retained *last = &f->retention.segments[f->retention.nr - 1];
+	if (mkdirat(kept, NAMES_FOLDER, 0700) && errno != EEXIST) {
+		int err = -errno;
 
-		if (!renameat2(f->fd, last->name, kept, last->name, RENAME_NOREPLACE))
-			nr++;
-		else if (errno != ENOENT)
-			err = -errno;
-		if (!err) {
-			free(last->name);
-			f->retention.nr--;
-		}
+		close(kept);
+		return err;
+	}
+	return kept;
+}
+
+static uint64_t size_of_segments(int folder)
+{
+	DIR *d = list(folder, ".");
+	uint64_t began, bytes = 0;
+	struct dirent *e;
+	struct stat st;
+
+	for (size_t i = 0; d && i < MAX_ENTRIES && (e = readdir(d)); i++)
+		if (segment_name_parse(e->d_name, &began) &&
+		    !fstatat(folder, e->d_name, &st, AT_SYMLINK_NOFOLLOW) && S_ISREG(st.st_mode))
+			bytes += (uint64_t)st.st_blocks * 512;
+	if (d)
+		closedir(d);
+	return bytes;
+}
+
+/* 1: it was not kept before; 0: it was, or is gone; or -errno. */
+static int keep_segment(const struct folder *f, int kept, const char *name)
+{
+	if (!linkat(f->fd, name, kept, name, 0))
+		return 1;
+	if (errno == EPERM || errno == EOPNOTSUPP) /* no links here */
+		if (!renameat2(f->fd, name, kept, name, RENAME_NOREPLACE))
+			return 1;
+	return errno == EEXIST || errno == ENOENT ? 0 : -errno;
+}
+
+int folder_keep(struct folder *f, int64_t since_ns, uint64_t max_bytes, bool *ret_full)
+{
+	int kept = open_kept(f), nr = 0, err = 0;
+	uint64_t bytes;
+
+	*ret_full = false;
+	if (kept < 0)
+		return kept;
+	bytes = size_of_segments(kept);
+	for (size_t i = f->retention.nr; i-- > 0 && !err;) {
+		const struct retained *r = &f->retention.segments[i];
+		struct stat st;
+
+		if (r->ended_ns < since_ns)
+			break;
+		if (!fstatat(kept, r->name, &st, AT_SYMLINK_NOFOLLOW))
+			continue;
+		*ret_full = max_bytes && bytes + r->size_bytes > max_bytes;
+		if (*ret_full)
+			break;
+		err = keep_segment(f, kept, r->name);
+		nr += err > 0;
+		bytes += err > 0 ? r->size_bytes : 0;
+		err = err < 0 ? err : 0;
 	}
 	if (!err)
 		err = link_names(f, kept);
 	close(kept);
 	return err ? err : nr;
+}
+
+int folder_keep_names(struct folder *f)
+{
+	int kept = open_kept(f), err;
+
+	if (kept < 0)
+		return kept;
+	err = link_names(f, kept);
+	close(kept);
+	return err;
 }

@@ -5,7 +5,7 @@
  *
  *	DIR/sprof-....data	segments
  *	DIR/names/		names_folder.h
- *	DIR/kept/		segments that are never deleted, with their names
+ *	DIR/kept/		second names of segments that are never deleted, and their names
  *	DIR/lock		locked by the recorder, whose number is in it
  */
 #ifndef SPROF_FOLDER_H
@@ -62,10 +62,14 @@ void folder_tidy_names(struct folder *f, int64_t now_ns);
  */
 size_t folder_prune(struct folder *f, int64_t now_ns, uint64_t open_bytes, bool one_more);
 /*
- * Moves the segments that ended at `since_ns` or later to KEPT_FOLDER, with the names that there
- * are now. Returns their number or -errno.
+ * Gives the segments that ended at `since_ns` or later, and the names that there are now, a second
+ * name in KEPT_FOLDER, where they stay for good; where the file system has no links they are moved.
+ * The newest come first, as long as KEPT_FOLDER has at most `max_bytes` (0: without a limit);
+ * *ret_full: some had no room. Returns the number of those that were not kept before, or -errno.
  */
-int folder_keep(struct folder *f, int64_t since_ns);
+int folder_keep(struct folder *f, int64_t since_ns, uint64_t max_bytes, bool *ret_full);
+/* Gives names that have come since then their second name there, too. 0 or -errno. */
+int folder_keep_names(struct folder *f);
 /* Is the path still the folder that was opened? */
 bool folder_is_there(const struct folder *f);
 

@@ -15,7 +15,8 @@
 #include "core/profile/profile.h"
 #include "core/profile/source.h"
 
-/* Together about 30 MB. */
+/* Together about this. */
+#define MAX_BYTES (30ull << 20)
 #define MAX_THREADS (1u << 16)
 #define MAX_STRINGS (1u << 17)
 #define MAX_FRAMES (1u << 18)
@@ -37,10 +38,11 @@ struct segment_sink {
 	struct sink front; /* first: the hooks cast back */
 	struct sink *to;
 	struct profile *all;
+	uint64_t max_bytes; /* of `all` and what leads from it */
 	struct ids strings, modules, threads, frames, stacks;
 	uint32_t *path; /* scratch: the frames of a stack */
 	size_t path_capacity;
-	uint64_t nr_samples, nr_dropped;
+	uint64_t nr_dropped;
 	struct fact_event events[NR_EVENT_COLUMNS];
 	size_t nr_events;
 	struct process *processes;
@@ -232,7 +234,6 @@ static void front_sample(struct sink *sink, const struct profile_sample *sample)
 		to.thread = to_thread(s, sample->thread);
 	if (sample->labels)
 		to.labels = to_string(s, sample->labels);
-	s->nr_samples++;
 	s->to->sample(s->to, &to);
 }
 
@@ -286,7 +287,7 @@ static void front_fact(struct sink *sink, enum fact_kind kind, const void *row)
 
 /* ---- its life */
 
-struct segment_sink *segment_sink_new(void)
+struct segment_sink *segment_sink_new(uint64_t max_bytes)
 {
 	struct segment_sink *s = xcalloc(1, sizeof(*s));
 
@@ -300,6 +301,7 @@ struct segment_sink *segment_sink_new(void)
 		.fact = front_fact,
 	};
 	s->all = profile_new();
+	s->max_bytes = max_bytes ? max_bytes : MAX_BYTES;
 	return s;
 }
 
@@ -328,7 +330,6 @@ void segment_sink_turn(struct segment_sink *s, struct sink *to)
 {
 	forget_ids(s);
 	s->to = to;
-	s->nr_samples = 0;
 	memcpy(s->told, s->limits, sizeof(s->told));
 	for (size_t i = 0; i < s->nr_processes; i++)
 		s->processes[i].is_told = false;
@@ -344,11 +345,6 @@ uint64_t segment_sink_take_dropped(struct segment_sink *s)
 	return nr;
 }
 
-bool segment_sink_has_samples(const struct segment_sink *s)
-{
-	return s->nr_samples > 0;
-}
-
 uint32_t segment_sink_source_module(const struct segment_sink *s, uint32_t module)
 {
 	for (size_t i = 0; i < s->modules.nr; i++)
@@ -357,13 +353,19 @@ uint32_t segment_sink_source_module(const struct segment_sink *s, uint32_t modul
 	return PROFILE_NONE;
 }
 
+static bool is_over(const struct segment_sink *s, size_t nr, uint64_t max)
+{
+	return nr > max * s->max_bytes / MAX_BYTES;
+}
+
 bool segment_sink_is_large(const struct segment_sink *s)
 {
 	const struct profile *p = s->all;
 
-	return p->nr_threads > MAX_THREADS || p->nr_strings > MAX_STRINGS ||
-	       p->nr_frames > MAX_FRAMES || p->nr_stack_frames > MAX_STACK_FRAMES ||
-	       p->nr_modules > MAX_MODULES;
+	return is_over(s, p->nr_threads, MAX_THREADS) || is_over(s, p->nr_strings, MAX_STRINGS) ||
+	       is_over(s, p->nr_frames, MAX_FRAMES) ||
+	       is_over(s, p->nr_stack_frames, MAX_STACK_FRAMES) ||
+	       is_over(s, p->nr_modules, MAX_MODULES);
 }
 
 void segment_sink_forget(struct segment_sink *s)

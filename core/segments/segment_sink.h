@@ -13,7 +13,8 @@
 struct segment_sink;
 struct sink;
 
-struct segment_sink *segment_sink_new(void);
+/* The vocabulary may take that many bytes, about; 0: 30 MB. */
+struct segment_sink *segment_sink_new(uint64_t max_bytes);
 void segment_sink_free(struct segment_sink *s); /* NULL is fine */
 
 /* What the source is given. */
@@ -26,8 +27,6 @@ struct sink *segment_sink_front(struct segment_sink *s);
 void segment_sink_turn(struct segment_sink *s, struct sink *to);
 /* Samples that came while there was no segment, since the last call. */
 uint64_t segment_sink_take_dropped(struct segment_sink *s);
-/* Does the segment hold samples? */
-bool segment_sink_has_samples(const struct segment_sink *s);
 
 /* The id that the source knows a module by, of a module of the present segment; PROFILE_NONE. */
 uint32_t segment_sink_source_module(const struct segment_sink *s, uint32_t module);

@@ -107,7 +107,7 @@ int main(int argc, char **argv)
 	uint64_t hz = argc > 5 ? strtoull(argv[4], NULL, 10) : 0;
 	uint32_t processes = argc > 5 ? (uint32_t)atoi(argv[5]) : 0;
 	uint64_t start = (argc > 7 ? strtoull(argv[7], NULL, 10) : 1700000000) * NS;
-	struct segment_sink *sink = segment_sink_new();
+	struct segment_sink *sink = segment_sink_new(0);
 	struct sink *front = segment_sink_front(sink);
 	struct program *programs;
 	struct folder *folder;

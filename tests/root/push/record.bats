@@ -128,11 +128,74 @@ same_self() {
 	[ ! -e x.data ]
 	run "$SPROF" record --label a=b -- true
 	[ "$status" -eq 2 ]
-	run "$SPROF" record --continuous dir --push otlp+http://nowhere -- true
-	[ "$status" -eq 2 ]
-	[ ! -e dir ]
 	run "$SPROF" record --push http://nowhere -- true
 	[ "$status" -eq 2 ]
 	run "$SPROF" record --push-every 10ms --push otlp+http://nowhere -- true
 	[ "$status" -eq 2 ]
+}
+
+# bats test_tags=full
+@test "a flight recorder pushes each segment once it is named, every sample once" {
+	[ "$("$SPROF" doctor | grep -c '^\(ebpf\|perf\)  *OK')" -gt 0 ] || skip "needs the source ebpf or perf"
+	run --separate-stderr "$SPROF" record --continuous x.data --segment 1500ms -F 500 \
+		--push "otlp+http://127.0.0.1:$PORT" -- "$TARGETS/inlined" 5000
+	echo "$stderr"
+	[ "$status" -eq 0 ]
+	[[ "$stderr" == *"sprof: pushed "*" samples in "* ]]
+	[ "$(ls x.data/*.data | wc -l)" -ge 3 ]
+	same_self
+	[ "$(ls taken/*.json | wc -l)" -ge 3 ]
+	[ "$(jq -s 'map(.time) | max - min >= 1' taken/*.json)" = true ] # not all at the end
+	run "$SPROF" record --continuous y.data --push-every 5s --push otlp+http://nowhere -- true
+	[ "$status" -eq 2 ]
+}
+
+# bats test_tags=full
+@test "segments that were kept before they were pushed are pushed from there, every sample once" {
+	[ "$("$SPROF" doctor | grep -c '^\(ebpf\|perf\)  *OK')" -gt 0 ] || skip "needs the source ebpf or perf"
+	"$SPROF" record --continuous x.data --segment 1s -F 500 --push "otlp+http://127.0.0.1:$PORT" \
+		-- "$TARGETS/inlined" 8000 3>&- 2>log &
+	local recorder=$! reader segment
+	until [ -e x.data/lock ] && pgrep -P $recorder -x inlined; do sleep 0.05; done
+	reader=$(ps -o pid=,ni= --ppid "$(pgrep -d, -P $recorder -x sprof)" | awk '$2 == 19 { print $1 }')
+	kill -STOP $reader
+	sleep 3
+	kill -USR2 $recorder
+	until grep -q "kept in 'x.data/kept'" log; do sleep 0.05; done
+	sleep 1
+	# As --keep and --max-size do, and as it is where the file system has no links.
+	for segment in x.data/kept/*.data; do rm -f x.data/$(basename $segment); done
+	kill -CONT $reader
+	wait $recorder
+	cat log
+	! grep -q 'cannot open' log
+	[ "$(ls x.data/kept/*.data | wc -l)" -ge 2 ]
+	for folder in x.data x.data/kept; do
+		"$SPROF" report --json -n 0 $folder 2>/dev/null >report.json
+		python3 "$RECEIVERS/pushed.py" report report.json
+	done | awk '{ n = $1; $1 = ""; sum[$0] += n } END { for (f in sum) printf "%.0f%s\n", sum[f], f }' | sort >want
+	[ -s want ]
+	python3 "$RECEIVERS/pushed.py" self taken | sort | diff want -
+}
+
+# bats test_tags=full
+@test "a flight recorder goes on where its pusher is stopped, and segments that are gone are said" {
+	[ "$("$SPROF" doctor | grep -c '^\(ebpf\|perf\)  *OK')" -gt 0 ] || skip "needs the source ebpf or perf"
+	"$SPROF" record --continuous x.data --segment 100ms --max-size 1M --push "otlp+http://127.0.0.1:$PORT" \
+		-- "$TARGETS/inlined" 8000 3>&- 2>log &
+	local recorder=$! reader
+	until [ "$(ls x.data/*.data 2>/dev/null | wc -l)" -ge 2 ]; do sleep 0.05; done
+	reader=$(ps -o pid=,ni= --ppid "$(pgrep -d, -P $recorder -x sprof)" | awk '$2 == 19 { print $1 }')
+	[ -n "$reader" ]
+	kill -STOP $reader
+	sleep 3
+	rm x.data/sprof-*.data
+	local nr=$(ls x.data/*.data 2>/dev/null | wc -l)
+	sleep 1.5
+	[ "$(ls x.data/*.data | wc -l)" -gt "$nr" ] # it records
+	kill -CONT $reader
+	wait $recorder || true
+	cat log
+	grep -q "cannot open 'x.data/sprof-" log
+	[ "$(ls taken/*.json | wc -l)" -ge 2 ]
 }

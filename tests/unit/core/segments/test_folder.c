@@ -163,17 +163,40 @@ static void a_deleted_folder_is_made_anew(void **state)
 static void the_last_segments_can_be_kept(void **state)
 {
 	struct folder *f = open_it(1);
+	bool full;
 
 	(void)state;
 	for (int i = 0; i < 4; i++)
 		add_segment(f, T + (uint64_t)i * S, 10, (i + 1) * S);
 	assert_int_equal(system("echo names >d/names/abcd"), 0);
-	assert_int_equal(folder_keep(f, 3 * S), 2);
-	assert_int_equal(folder_prune(f, 5 * S, 0, false), 2);
+	assert_int_equal(folder_keep(f, 3 * S, 0, &full), 2);
+	assert_false(full);
+	assert_int_equal(folder_keep(f, 3 * S, 0, &full), 0);
+	assert_true(is_there("d/sprof-20231114T221323.000Z.data"));
+	assert_int_equal(folder_prune(f, 5 * S, 0, false), 4);
+	assert_false(is_there("d/sprof-20231114T221323.000Z.data"));
 	assert_true(is_there("d/kept/sprof-20231114T221322.000Z.data"));
 	assert_true(is_there("d/kept/sprof-20231114T221323.000Z.data"));
 	assert_true(is_there("d/kept/names/abcd"));
-	assert_int_equal(folder_keep(f, 3 * S), 0);
+	assert_int_equal(system("echo more >d/names/beef"), 0);
+	assert_int_equal(folder_keep_names(f), 0);
+	assert_true(is_there("d/kept/names/beef"));
+	folder_free(f);
+}
+
+static void no_more_is_kept_than_the_limit_allows(void **state)
+{
+	struct folder *f = open_it(0);
+	bool full;
+
+	(void)state;
+	for (int i = 0; i < 3; i++)
+		add_segment(f, T + (uint64_t)i * S, 10, (i + 1) * S);
+	assert_int_equal(folder_keep(f, 0, 25, &full), 2);
+	assert_true(full);
+	assert_false(is_there("d/kept/sprof-20231114T221320.000Z.data"));
+	assert_true(is_there("d/kept/sprof-20231114T221321.000Z.data"));
+	assert_true(is_there("d/kept/sprof-20231114T221322.000Z.data"));
 	folder_free(f);
 }
 
@@ -190,6 +213,7 @@ int main(void)
 		IN_DIRECTORY(segments_of_an_earlier_recorder_count),
 		IN_DIRECTORY(a_deleted_folder_is_made_anew),
 		IN_DIRECTORY(the_last_segments_can_be_kept),
+		IN_DIRECTORY(no_more_is_kept_than_the_limit_allows),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

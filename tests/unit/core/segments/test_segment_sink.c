@@ -62,7 +62,7 @@ static void assert_segment(const struct profile *p, size_t nr_samples)
 
 static void ids_outlive_segments(void **state)
 {
-	struct segment_sink *s = segment_sink_new();
+	struct segment_sink *s = segment_sink_new(0);
 	struct sink *front = segment_sink_front(s);
 	struct source_ids ids = begin(front, "worker");
 
@@ -72,10 +72,8 @@ static void ids_outlive_segments(void **state)
 		struct sink *to = profile_sink_new(p);
 
 		segment_sink_turn(s, to);
-		assert_false(segment_sink_has_samples(s));
 		sample(front, &ids, 1);
 		sample(front, &ids, 2);
-		assert_true(segment_sink_has_samples(s));
 		assert_segment(p, 2);
 		assert_int_equal(segment_sink_source_module(s, 0), ids.module);
 		assert_int_equal(segment_sink_source_module(s, 100), PROFILE_NONE);
@@ -87,7 +85,7 @@ static void ids_outlive_segments(void **state)
 
 static void without_a_segment_samples_are_counted(void **state)
 {
-	struct segment_sink *s = segment_sink_new();
+	struct segment_sink *s = segment_sink_new(0);
 	struct sink *front = segment_sink_front(s);
 	struct source_ids ids = begin(front, "worker");
 
@@ -111,7 +109,7 @@ static size_t nr_rows(const struct profile *p, enum fact_kind kind)
 /* Sources say it once; each segment has to open alone. */
 static void facts_of_processes_and_events_come_again(void **state)
 {
-	struct segment_sink *s = segment_sink_new();
+	struct segment_sink *s = segment_sink_new(0);
 	struct sink *front = segment_sink_front(s);
 	struct source_ids ids = begin(front, "worker");
 
@@ -150,7 +148,7 @@ static void facts_of_processes_and_events_come_again(void **state)
 /* After months of new processes: the vocabulary is emptied, and begins anew. */
 static void a_large_vocabulary_is_forgotten(void **state)
 {
-	struct segment_sink *s = segment_sink_new();
+	struct segment_sink *s = segment_sink_new(0);
 	struct sink *front = segment_sink_front(s);
 	struct profile *p = profile_new();
 	struct sink *to = profile_sink_new(p);
@@ -180,6 +178,19 @@ static void a_large_vocabulary_is_forgotten(void **state)
 	segment_sink_free(s);
 }
 
+static void a_vocabulary_with_less_memory_is_large_sooner(void **state)
+{
+	struct segment_sink *s = segment_sink_new(3u << 20);
+	struct sink *front = segment_sink_front(s);
+	uint32_t pid = 0;
+
+	(void)state;
+	while (!segment_sink_is_large(s) && ++pid < 70000)
+		front->thread(front, pid, pid, text(front, "x"));
+	assert_true(pid > 6000 && pid < 7000);
+	segment_sink_free(s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -187,6 +198,7 @@ int main(void)
 		cmocka_unit_test(without_a_segment_samples_are_counted),
 		cmocka_unit_test(facts_of_processes_and_events_come_again),
 		cmocka_unit_test(a_large_vocabulary_is_forgotten),
+		cmocka_unit_test(a_vocabulary_with_less_memory_is_large_sooner),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,61 @@
+/*
+ * What of sprof record concerns a recorder that is left running: its rate and triggers, its cost,
+ * its counters, and its service manager. The functions are called in the order in which they stand
+ * here.
+ */
+#ifndef SPROF_RECORD_SERVICE_H
+#define SPROF_RECORD_SERVICE_H
+
+#include <stdint.h>
+
+#include "cli/service/memory_watch.h"
+#include "cli/service/own_cost.h"
+#include "cli/service/rate_control.h"
+
+struct continuous;
+struct record_opts;
+struct recorder;
+struct recfile;
+struct service;
+struct sink;
+struct spool;
+struct triggers;
+
+/* What is written: the one or the other. */
+struct record_output {
+	struct recfile *file;
+	struct continuous *continuous; /* the flight recorder */
+};
+
+/* Samples that could not be written, and bytes that were. */
+uint64_t record_output_nr_lost(const struct record_output *output);
+uint64_t record_output_bytes(const struct record_output *output);
+
+struct record_service {
+	const struct record_opts *opts;
+	const struct recorder *recorder;
+	const struct record_output *output;
+	struct rate_control rate;
+	struct memory_watch memory;
+	struct own_cost cost;	   /* when it began */
+	struct triggers *triggers; /* NULL: none */
+	struct service *service;
+	struct spool *spool; /* what waits to be pushed; NULL: it is not counted */
+};
+
+/* Before anything else is opened. 0 or -errno, reported. */
+int record_service_prepare(struct record_service *s, const struct record_opts *opts);
+/* The source is open; `recorder` and `output` outlive it. */
+void record_service_open(struct record_service *s, const struct recorder *recorder,
+			 const struct record_output *output);
+/* Sampling has begun. */
+void record_service_begin(struct record_service *s);
+void record_service_round(struct record_service *s, struct sink *sink);
+/* Sampling has ended. */
+void record_service_end(struct record_service *s);
+/* Of a recording in one file: what it has cost. */
+void record_service_tell_cost(struct record_service *s, uint64_t start_ns, uint64_t end_ns,
+			      struct sink *sink);
+void record_service_fini(struct record_service *s);
+
+#endif

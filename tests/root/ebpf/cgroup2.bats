@@ -1,0 +1,95 @@
+# Triggers of a flight recorder on cgroups of version 2, which a machine with cgroups of version 1 does not have: Debian's
+# kernel boots in qemu, makes a cgroup with limits, and does in it what each trigger is for. triggers.bats has the rest.
+# bats file_tags=full
+
+setup_file() {
+	cd "$BATS_TEST_DIRNAME/../../.." || return 1
+	cat >"$BATS_FILE_TMPDIR/script" <<-SCRIPT
+		echo "@@ mount"
+		mkdir -p /sys/fs/cgroup
+		mount -t cgroup2 none /sys/fs/cgroup || exit 1
+		echo "+cpu +memory" >/sys/fs/cgroup/cgroup.subtree_control
+		mkdir /sys/fs/cgroup/work /sys/fs/cgroup/idle
+		echo $((64 << 20)) >/sys/fs/cgroup/work/memory.max
+		ls /sys/fs/cgroup/work
+		in_group() { sh -c 'echo \$\$ >/sys/fs/cgroup/work/cgroup.procs && exec "\$@"' - "\$@"; }
+		comes() { # TEXT: for at most 40 s
+			n=0
+			until grep -qF "\$1" log || [ \$n -ge 200 ]; do sleep 0.2; n=\$((n + 1)); done
+			grep -cF "\$1" log
+		}
+		$SPROF record --source ebpf --continuous flight --segment 1h -F 19 --cgroup /work --trigger-rate 199 --trigger-for 5s \
+			--trigger memory@/work=40M,memory@/idle=40M,cpu@/work=60%:2s,cpu@/idle=60%:2s \
+			--trigger psi@/work=cpu:some:20%,psi@/idle=cpu:some:20%,oom@/work,oom@/idle 2>log &
+		recorder=\$!
+		n=0
+		until ls flight/*.data >/dev/null 2>&1 || [ \$n -ge 300 ]; do sleep 0.2; n=\$((n + 1)); done
+		sleep 3
+		echo "@@ before"
+		cat log
+		echo "@@ cpu"
+		in_group $TARGETS/shares_static 60000 >/dev/null &
+		comes 'trigger cpu@/work=60%:2s: cgroup'
+		echo "@@ psi"
+		in_group $TARGETS/shares_static 60000 >/dev/null &
+		comes 'trigger psi@/work=cpu:some:20%: cgroup'
+		killall shares_static
+		echo "@@ memory"
+		in_group sh -c 'dd if=/dev/zero of=/dev/null bs=50M count=1 2>/dev/null; dd if=/dev/zero bs=50M count=4 2>/dev/null | (sleep 8; cat >/dev/null)' &
+		comes 'trigger memory@/work=40M: cgroup'
+		wait \$!
+		echo "@@ oom"
+		in_group dd if=/dev/zero of=/dev/null bs=200M count=1
+		comes 'trigger oom@/work: the kernel killed a process for lack of memory in cgroup'
+		cat /sys/fs/cgroup/work/memory.events /sys/fs/cgroup/work/cpu.pressure
+		kill -INT \$recorder
+		wait \$recorder
+		echo "@@ log"
+		cat log
+		echo "@@ info.json"
+		$SPROF info --json flight
+		echo "@@ kept.json"
+		$SPROF info --json flight/kept
+		echo "@@ end"
+	SCRIPT
+	local start=$SECONDS status=0
+	tests/root/boot_old_kernel "$BATS_FILE_TMPDIR/script" "$BATS_FILE_TMPDIR/output" "$SPROF" "$TARGETS/shares_static" \
+		>"$BATS_FILE_TMPDIR/boot" || status=$?
+	echo "$status" >"$BATS_FILE_TMPDIR/status"
+	[ $status -ne 0 ] || echo "# the 6.1 kernel ran in qemu for $((SECONDS - start)) s" >&3
+	[ ! -f "$BATS_FILE_TMPDIR/output" ] || (cd "$BATS_FILE_TMPDIR" &&
+		awk '/^@@ / { file = $2; printf "" >file; next } file { print >file }' output)
+}
+
+setup() {
+	cd "$BATS_FILE_TMPDIR" || return 1
+	case $(cat status) in
+	0) ;;
+	77) skip "$(cat boot)" ;;
+	*) cat boot; return 1 ;;
+	esac
+}
+
+@test "on cgroups of version 2, a trigger fires for what its cgroup does" {
+	cat log
+	grep -q memory.current mount
+	# None of them before there was a reason, and none that cannot work.
+	! grep -q 'trigger' before
+	grep -qx '[1-9]' cpu # the shell of the guest also says which of its jobs were ended
+	grep -qx '[1-9]' psi
+	grep -qx '[1-9]' memory
+	grep -qx '[1-9]' oom
+	grep -Eq "trigger cpu@/work=60%:2s: cgroup /sys/fs/cgroup/work took [0-9.]*% of a CPU" log
+	grep -Eq "trigger psi@/work=cpu:some:20%: cgroup /sys/fs/cgroup/work waited for a CPU for [0-9.]*% of the time" log
+	grep -Eq "trigger memory@/work=40M: cgroup /sys/fs/cgroup/work has [0-9.]* MiB of memory" log
+}
+
+@test "and not for what another cgroup does" {
+	! grep -q '@/idle.*: cgroup' log
+}
+
+@test "each is a mark, and what was before and after it is kept" {
+	jq -e '[.marks[].text] | map(select(startswith("trigger "))) | length >= 4' info.json
+	jq -e '.segments >= 1 and .samples > 20' kept.json
+	jq -e '[.rates[] | .frequency_hz] | index(199)' info.json
+}
