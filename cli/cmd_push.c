@@ -83,7 +83,8 @@ static const struct argp argp = {
 	"Examples:\n"
 	"  sprof push http://localhost:4318\n"
 	"  sprof push app.data pyroscope+https://example.com --label service=shop\n"
-	"  sprof push app.data http://parca:7070 --spool /var/spool/sprof\n",
+	"  sprof push app.data http://parca:7070 --spool /var/spool/sprof\n"
+	"  sprof push app.data grpc://collector:4317\n",
 	(const struct argp_child[]){ { &push_opts_argp, 0, NULL, 0 }, { 0 } },
 	help_filter,
 	NULL,

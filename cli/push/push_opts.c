@@ -30,7 +30,7 @@ enum {
 };
 
 static const struct argp_option options[] = {
-	{ "receiver", OPT_RECEIVER, "otlp|pyroscope|pyroscope-ingest|parca", 0,
+	{ "receiver", OPT_RECEIVER, "otlp|otlp-grpc|pyroscope|pyroscope-ingest|parca", 0,
 	  "What listens at URL (default: by its scheme, path or port)", 0 },
 	{ "label", OPT_LABEL, "KEY=VALUE", 0,
 	  "A label of all that is pushed; again for more: service, version, or a name of your own",

@@ -26,6 +26,7 @@ static bool find_functions(void *handle, struct curl_library *l)
 		{ "curl_easy_strerror", (void **)&l->easy_strerror },
 		{ "curl_slist_append", (void **)&l->slist_append },
 		{ "curl_slist_free_all", (void **)&l->slist_free_all },
+		{ "curl_version_info", (void **)&l->version_info },
 	};
 
 	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {

@@ -18,6 +18,7 @@ struct curl_library {
 	const char *(*easy_strerror)(CURLcode code);
 	struct curl_slist *(*slist_append)(struct curl_slist *list, const char *text);
 	void (*slist_free_all)(struct curl_slist *list);
+	curl_version_info_data *(*version_info)(CURLversion age);
 };
 
 /* 0 or -ENOENT, reported. The library stays loaded. */

@@ -14,6 +14,7 @@
 #include "core/base/clean_text.h"
 #include "core/base/log.h"
 #include "output/push/curl_library.h"
+#include "output/push/grpc.h"
 
 #define CONNECT_MS 5000
 #define BODY_KEPT 4096		/* bytes of an answer that are looked at */
@@ -31,14 +32,28 @@ struct http {
 	char *url, *ca_file;
 	char **headers;
 	uint32_t timeout_ms;
+	bool grpc;
 };
 
 /* What arrives while a request is under way. */
 struct arrival {
 	struct http_answer *answer;
 	size_t body_size, headers_size;
-	bool too_much;
+	bool too_much, grpc;
+	struct grpc_trailers trailers;
 };
+
+/* 0 or -errno, reported. */
+static int check_http2(const struct curl_library *l)
+{
+	const curl_version_info_data *v = l->version_info(CURLVERSION_NOW);
+
+	if (v->features & CURL_VERSION_HTTP2)
+		return 0;
+	log_error(0, "push by gRPC: libcurl %s has no HTTP/2", v->version);
+	log_hint("the receiver otlp sends the same by HTTP/1.1, mostly to port 4318");
+	return -EPROTONOSUPPORT;
+}
 
 int http_open(const struct http_config *config, struct http **ret_http)
 {
@@ -46,6 +61,8 @@ int http_open(const struct http_config *config, struct http **ret_http)
 	size_t nr = 0;
 	int err = curl_library_load(&h->library);
 
+	if (!err && config->grpc)
+		err = check_http2(&h->library);
 	if (!err) {
 		h->handle = h->library.easy_init();
 		err = h->handle ? 0 : -ENOMEM;
@@ -64,6 +81,7 @@ int http_open(const struct http_config *config, struct http **ret_http)
 	h->url = xstrdup(config->url);
 	h->ca_file = config->ca_file ? xstrdup(config->ca_file) : NULL;
 	h->timeout_ms = config->timeout_ms;
+	h->grpc = config->grpc;
 	*ret_http = h;
 	return 0;
 }
@@ -123,6 +141,8 @@ static size_t on_header(char *line, size_t one, size_t size, void *context)
 	a->headers_size += size;
 	a->too_much |= a->headers_size > HEADERS_MAX;
 	take_retry_after(a->answer, line, size);
+	if (a->grpc)
+		grpc_take_header(&a->trailers, line, size);
 	return a->too_much ? 0 : size;
 }
 
@@ -164,13 +184,21 @@ static void set_options(struct http *h, const char *url, struct curl_slist *head
 	set(c, CURLOPT_HEADERDATA, arrival);
 	if (h->ca_file)
 		set(c, CURLOPT_CAINFO, h->ca_file);
+	if (h->grpc) {
+		set(c, CURLOPT_HTTP_VERSION,
+		    strncasecmp(url, "https:", 6) ? (long)CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE
+						  : (long)CURL_HTTP_VERSION_2TLS);
+		set(c, CURLOPT_HTTPPROXYTUNNEL, 1L); /* to proxies it is a tunnel */
+		/* libcurl 7.88 fails in the second call of a connection without TLS. */
+		set(c, CURLOPT_FORBID_REUSE, 1L);
+	}
 }
 
-static void set_error(struct http_answer *answer, const char *text)
+static void set_error(struct http_answer *answer, const char *text, size_t size)
 {
 	struct buffer clean = { 0 };
 
-	text_add_clean(&clean, text, strlen(text));
+	text_add_clean(&clean, text, size);
 	snprintf(answer->error, sizeof(answer->error), "%s", buffer_cstring(&clean));
 	buffer_fini(&clean);
 }
@@ -187,32 +215,80 @@ static bool is_hopeless(CURLcode code)
 	}
 }
 
+/* What became of it, as far as HTTP tells. */
+static void take_result(struct http *h, CURLcode code, const char *error, struct arrival *arrival)
+{
+	struct http_answer *answer = arrival->answer;
+	/* An answer that was too long is one all the same: its status is known. */
+	bool answered = !code || arrival->too_much || arrival->trailers.status != GRPC_NONE;
+	long status = 0;
+
+	h->library.easy_getinfo(h->handle, CURLINFO_RESPONSE_CODE, &status);
+	if (answered && status)
+		answer->status = (int)status;
+	else if (arrival->too_much)
+		error = "the headers of its answer do not end";
+	else if (!*error)
+		error = h->library.easy_strerror(code);
+	if (!answer->status)
+		set_error(answer, error, strlen(error));
+	answer->never = code && is_hopeless(code);
+}
+
+/* The same for gRPC, whose answers are all of HTTP/2 and have a status of their own. */
+static void take_grpc_result(struct http *h, struct arrival *arrival)
+{
+	static const char no_http2[] = "it speaks no HTTP/2, which gRPC needs";
+	struct http_answer *answer = arrival->answer;
+	long version = 0;
+
+	answer->grpc_status = arrival->trailers.status;
+	if (arrival->trailers.retry_after_s)
+		answer->retry_after_s = arrival->trailers.retry_after_s;
+	set_error(answer, arrival->trailers.message.data, arrival->trailers.message.size);
+	grpc_unwrap(&answer->body);
+	h->library.easy_getinfo(h->handle, CURLINFO_HTTP_VERSION, &version);
+	if (version == CURL_HTTP_VERSION_2_0)
+		return;
+	answer->status = 0;
+	answer->grpc_status = GRPC_NONE;
+	set_error(answer, no_http2, strlen(no_http2));
+}
+
+static void perform(struct http *h, const char *url, struct curl_slist *list, const void *body,
+		    size_t size, struct http_answer *answer)
+{
+	struct arrival arrival = { .answer = answer,
+				   .grpc = h->grpc,
+				   .trailers = { .status = GRPC_NONE } };
+	char error[CURL_ERROR_SIZE] = "";
+	struct buffer message = { 0 };
+
+	if (h->grpc) {
+		grpc_add_message(&message, body, size);
+		body = message.data;
+		size = message.size;
+	}
+	set_options(h, url, list, &arrival, error);
+	h->library.easy_setopt(h->handle, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)size);
+	h->library.easy_setopt(h->handle, CURLOPT_POSTFIELDS, body);
+	take_result(h, h->library.easy_perform(h->handle), error, &arrival);
+	if (h->grpc && answer->status)
+		take_grpc_result(h, &arrival);
+	buffer_fini(&arrival.trailers.message);
+	buffer_fini(&message);
+}
+
 void http_post(struct http *h, const char *query, const char *const *headers, const void *body,
 	       size_t size, struct http_answer *ret_answer)
 {
 	/* The user's URL may have a query of its own. */
 	char *url = xasprintf("%s%s%s", h->url, query && strchr(h->url, '?') ? "&" : "",
 			      !query ? "" : query + (strchr(h->url, '?') ? 1 : 0));
-	struct arrival arrival = { .answer = ret_answer };
 	struct curl_slist *list = header_list(h, headers);
-	char error[CURL_ERROR_SIZE] = "";
-	CURLcode code;
-	long status = 0;
 
-	*ret_answer = (struct http_answer){ 0 };
-	set_options(h, url, list, &arrival, error);
-	h->library.easy_setopt(h->handle, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)size);
-	h->library.easy_setopt(h->handle, CURLOPT_POSTFIELDS, body);
-	code = h->library.easy_perform(h->handle);
-	h->library.easy_getinfo(h->handle, CURLINFO_RESPONSE_CODE, &status);
-	/* An answer that was too long is one all the same: its status is known. */
-	if (!code || (arrival.too_much && status))
-		ret_answer->status = (int)status;
-	else if (arrival.too_much)
-		set_error(ret_answer, "the headers of its answer do not end");
-	else
-		set_error(ret_answer, *error ? error : h->library.easy_strerror(code));
-	ret_answer->never = code && is_hopeless(code);
+	*ret_answer = (struct http_answer){ .grpc_status = GRPC_NONE };
+	perform(h, url, list, body, size, ret_answer);
 	h->library.slist_free_all(list);
 	free(url);
 }

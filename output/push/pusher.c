@@ -15,6 +15,7 @@
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
 #include "core/base/log.h"
+#include "output/push/grpc.h"
 #include "output/push/http_post.h"
 #include "output/push/receiver.h"
 #include "output/push/spool.h"
@@ -35,7 +36,8 @@ struct pusher {
 	void (*wait)(void *context, uint32_t ms);
 	void *wait_context;
 	struct pusher_stats stats;
-	char *last_error;	/* what was reported last, or NULL */
+	char *last_error;	/* what was reported last, or NULL, */
+	int last_status;	/* and its status */
 	uint64_t not_before_ns; /* the receiver asked for that pause; CLOCK_MONOTONIC */
 };
 
@@ -52,7 +54,8 @@ int pusher_open(const struct pusher_config *c, struct pusher **ret_pusher)
 	const struct http_config http = { .url = c->url->url,
 					  .headers = c->headers,
 					  .ca_file = c->ca_file,
-					  .timeout_ms = c->timeout_ms };
+					  .timeout_ms = c->timeout_ms,
+					  .grpc = c->url->receiver->grpc };
 	struct pusher *p = xcalloc(1, sizeof(*p));
 	int err = http_open(&http, &p->http);
 
@@ -84,11 +87,32 @@ void pusher_close(struct pusher *p)
 
 /* ---- answers */
 
-static enum outcome outcome_of(const struct http_answer *a)
+/* As https://opentelemetry.io/docs/specs/otlp/#failures has it for OTLP over gRPC. */
+static enum outcome outcome_of_grpc(const struct http_answer *a)
+{
+	switch (a->grpc_status) {
+	case GRPC_OK: return TAKEN;
+	case GRPC_CANCELLED:
+	case GRPC_DEADLINE_EXCEEDED:
+	case GRPC_ABORTED:
+	case GRPC_OUT_OF_RANGE:
+	case GRPC_UNAVAILABLE:
+	case GRPC_DATA_LOSS: return AGAIN;
+	case GRPC_RESOURCE_EXHAUSTED: return a->retry_after_s ? AGAIN : BAD_REQUEST;
+	case GRPC_UNKNOWN:
+	case GRPC_INVALID_ARGUMENT:
+	case GRPC_ALREADY_EXISTS:
+	case GRPC_FAILED_PRECONDITION:
+	case GRPC_INTERNAL: return BAD_REQUEST;
+	default: return BAD_SETTINGS; /* of the call, or what answers speaks no gRPC */
+	}
+}
+
+static enum outcome outcome_of(const struct pusher *p, const struct http_answer *a)
 {
 	switch (a->status) {
 	case 0: return a->never ? BAD_SETTINGS : AGAIN;
-	case 200 ... 299: return TAKEN;
+	case 200 ... 299: return p->receiver->grpc ? outcome_of_grpc(a) : TAKEN;
 	case 400:
 	case 413:
 	case 415:
@@ -116,6 +140,23 @@ static void add_first_line(struct buffer *b, const char *text, size_t size)
 	buffer_fini(&clean);
 }
 
+static char *describe_grpc(const struct http_answer *a)
+{
+	struct buffer b = { 0 };
+	char *text;
+
+	if (a->grpc_status == GRPC_NONE)
+		return xstrdup("its answer has no status of gRPC");
+	buffer_printf(&b, "it answers %s", grpc_status_name(a->grpc_status));
+	if (*a->error) {
+		buffer_add_string(&b, ": ");
+		add_first_line(&b, a->error, strlen(a->error));
+	}
+	text = xstrdup(buffer_cstring(&b));
+	buffer_fini(&b);
+	return text;
+}
+
 static char *describe(const struct pusher *p, const struct http_answer *a)
 {
 	struct buffer b = { 0 }, reason = { 0 };
@@ -123,6 +164,8 @@ static char *describe(const struct pusher *p, const struct http_answer *a)
 
 	if (!a->status)
 		return xstrdup(a->error);
+	if (p->receiver->grpc && a->status / 100 == 2)
+		return describe_grpc(a);
 	if (p->receiver->reason)
 		p->receiver->reason(a->body.data, a->body.size, &reason);
 	buffer_printf(&b, "it answers %d", a->status);
@@ -141,20 +184,43 @@ static char *describe(const struct pusher *p, const struct http_answer *a)
 	return text;
 }
 
+/*
+ * Texts that differ in numbers alone say the same: libcurl tells after how many milliseconds a
+ * connection was refused, and receivers count requests.
+ */
+static bool same_but_numbers(const char *a, const char *b)
+{
+	for (;; a++, b++) {
+		a += strspn(a, "0123456789");
+		b += strspn(b, "0123456789");
+		if (*a != *b)
+			return false;
+		if (!*a)
+			return true;
+	}
+}
+
 /* A receiver that is down for an hour is one message, not hundreds. */
 static void report(struct pusher *p, const struct http_answer *a)
 {
 	char *text = describe(p, a);
 
-	if (!p->last_error || strcmp(p->last_error, text)) {
+	if (!p->last_error || p->last_status != a->status ||
+	    !same_but_numbers(p->last_error, text)) {
 		log_error(0, "push to '%s': %s", p->url, text);
-		if (a->status == 401 || a->status == 403)
+		if (a->status == 401 || a->status == 403 ||
+		    a->grpc_status == GRPC_UNAUTHENTICATED ||
+		    a->grpc_status == GRPC_PERMISSION_DENIED)
 			log_hint("--token-file FILE holds the token that the receiver wants");
 		else if (a->status == 404)
 			log_hint("--receiver NAME says what listens there; the path is of its URL");
+		else if (a->grpc_status == GRPC_UNIMPLEMENTED)
+			log_hint("an OpenTelemetry Collector takes profiles with "
+				 "--feature-gates service.profilesSupport");
 	}
 	free(p->last_error);
 	p->last_error = text;
+	p->last_status = a->status;
 }
 
 static void report_rejected(struct pusher *p, const struct http_answer *a)
@@ -180,7 +246,7 @@ static enum outcome try_once(struct pusher *p, const struct push_request *r, uin
 	enum outcome outcome;
 
 	http_post(p->http, r->query, r->receiver->headers, r->body.data, r->body.size, &a);
-	outcome = outcome_of(&a);
+	outcome = outcome_of(p, &a);
 	if (outcome == TAKEN) {
 		report_rejected(p, &a);
 		free(p->last_error);

@@ -35,10 +35,12 @@ struct receiver {
 	const char *help;	/* half a line */
 	const char *path;	/* of its requests, where a URL has none */
 	uint16_t port;		/* where it usually listens; 0: as another one */
-	const char *headers[3]; /* of each request, ends with NULL */
+	const char *headers[4]; /* of each request, ends with NULL */
+	bool grpc;		/* its requests are calls of gRPC, its bodies messages, gzipped */
+	size_t max_bytes;	/* a larger request is refused, before compression; 0: any size */
 	/*
 	 * Makes requests of a set and hands each to emit(), which takes it over. 0, or what emit()
-	 * returned.
+	 * returned, or, before it was called, -EMSGSIZE: a request would have more than max_bytes.
 	 */
 	int (*make)(const struct push_set *set,
 		    int (*emit)(void *context, struct push_request *request), void *context);
@@ -53,7 +55,7 @@ struct receiver {
 	void (*reason)(const void *answer, size_t size, struct buffer *ret_why);
 };
 
-extern const struct receiver receiver_otlp, receiver_parca, receiver_pyroscope,
+extern const struct receiver receiver_otlp, receiver_otlp_grpc, receiver_parca, receiver_pyroscope,
 	receiver_pyroscope_ingest;
 
 /* Ends with NULL. */
@@ -67,13 +69,14 @@ void receiver_add_names(struct buffer *b);
 /* Where to push. */
 struct push_url {
 	const struct receiver *receiver;
-	char *url; /* what libcurl gets */
+	char *url; /* what libcurl gets: grpc:// is http:// there */
 	bool encrypted;
 	bool loopback; /* its host is this machine */
 };
 
 /*
- * Takes a URL of the command line: "http://host:4040", "parca+https://host/path". `receiver` is
+ * Takes a URL of the command line: "http://host:4040", "parca+https://host/path", "grpc://host",
+ * and "grpcs://host" with TLS. `receiver` is
  * what the user asked for, or NULL: then the scheme, the path and the port tell. NULL, or what is
  * wrong with it, as a clause that the caller frees.
  */

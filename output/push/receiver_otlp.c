@@ -1,9 +1,10 @@
 /*
- * OpenTelemetry Collectors and all else that takes OTLP over HTTP. A process is a resource; a
- * column of it is a Profile. Refusals are in protobuf, like the requests.
+ * OpenTelemetry Collectors and all else that takes OTLP, over HTTP or gRPC. A process is a
+ * resource; a column of it is a Profile. Refusals are in protobuf, like the requests.
  */
 #include "output/push/receiver.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 #include "core/base/alloc.h"
@@ -14,12 +15,14 @@
 #include "output/export/otlp_writer.h"
 #include "output/push/series.h"
 
-static void make_body(const struct push_set *set, struct buffer *body)
+/* 0 or -EMSGSIZE. */
+static int make_body(const struct push_set *set, size_t max_bytes, struct buffer *body)
 {
 	struct otlp_resource *resources = xcalloc(set->nr_series, sizeof(*resources));
 	struct otlp_attribute *attributes =
 		xcalloc(set->nr_series * LABELS_MAX, sizeof(*attributes));
 	struct buffer raw = { 0 };
+	int err = 0;
 
 	for (size_t i = 0; i < set->nr_series; i++) {
 		const struct push_series *s = &set->series[i];
@@ -31,23 +34,39 @@ static void make_body(const struct push_set *set, struct buffer *body)
 		resources[i] = (struct otlp_resource){ a, s->labels.nr, s->samples, s->nr_samples };
 	}
 	otlp_write(&raw, set->p, resources, set->nr_series);
-	gzip_compress(body, raw.data, raw.size);
+	if (raw.size > max_bytes && set->p->nr_samples > 1)
+		err = -EMSGSIZE;
+	else
+		gzip_compress(body, raw.data, raw.size);
 	buffer_fini(&raw);
 	free(resources);
 	free(attributes);
+	return err;
+}
+
+static int make_for(const struct receiver *receiver, const struct push_set *set,
+		    int (*emit)(void *context, struct push_request *request), void *context)
+{
+	struct push_request request = {
+		.receiver = receiver,
+		.nr_samples = set->p->nr_samples,
+		.time_ns = set->p->meta.start_realtime_ns,
+	};
+	int err = make_body(set, receiver->max_bytes, &request.body);
+
+	return err ? err : emit(context, &request);
 }
 
 static int make(const struct push_set *set,
 		int (*emit)(void *context, struct push_request *request), void *context)
 {
-	struct push_request request = {
-		.receiver = &receiver_otlp,
-		.nr_samples = set->p->nr_samples,
-		.time_ns = set->p->meta.start_realtime_ns,
-	};
+	return make_for(&receiver_otlp, set, emit, context);
+}
 
-	make_body(set, &request.body);
-	return emit(context, &request);
+static int make_grpc(const struct push_set *set,
+		     int (*emit)(void *context, struct push_request *request), void *context)
+{
+	return make_for(&receiver_otlp_grpc, set, emit, context);
 }
 
 /* Appends the text of a field, and returns the number of another one; 0 where it is missing. */
@@ -94,7 +113,21 @@ const struct receiver receiver_otlp = {
 	.path = "/v1development/profiles",
 	.port = 4318,
 	.headers = { "Content-Type: application/x-protobuf", "Content-Encoding: gzip", NULL },
+	.max_bytes = 20u << 20, /* max_request_body_size of the Collector's confighttp */
 	.make = make,
 	.rejected = rejected,
 	.reason = reason,
+};
+
+const struct receiver receiver_otlp_grpc = {
+	.name = "otlp-grpc",
+	.help = "the same over gRPC: grpc://HOST:4317, or grpcs:// with TLS",
+	.path = "/opentelemetry.proto.collector.profiles.v1development.ProfilesService/Export",
+	.port = 4317,
+	.headers = { "Content-Type: application/grpc", "TE: trailers", "grpc-encoding: gzip",
+		     NULL },
+	.grpc = true,
+	.max_bytes = 4u << 20, /* what gRPC for Go takes, unless its settings say more */
+	.make = make_grpc,
+	.rejected = rejected,
 };

@@ -13,7 +13,9 @@
 #define URL_MAX 2048 /* bytes */
 
 const struct receiver *const receiver_table[] = {
-	&receiver_otlp, &receiver_pyroscope, &receiver_pyroscope_ingest, &receiver_parca, NULL,
+	&receiver_otlp,	     &receiver_otlp_grpc,
+	&receiver_pyroscope, &receiver_pyroscope_ingest,
+	&receiver_parca,     NULL,
 };
 
 const struct receiver *receiver_find(const char *name, size_t size)
@@ -36,6 +38,7 @@ void receiver_add_names(struct buffer *b)
 struct parts {
 	const char *host;
 	size_t host_size; /* without the port */
+	size_t authority_size;
 	const char *port; /* digits, or "" */
 	const char *path; /* with its "/", or "" */
 };
@@ -43,7 +46,7 @@ struct parts {
 static const char *split(const char *at, struct parts *ret)
 {
 	size_t authority = strcspn(at, "/"), port;
-	struct parts p = { .host = at, .path = at + authority };
+	struct parts p = { .host = at, .authority_size = authority, .path = at + authority };
 	const char *colon = NULL;
 
 	if (memchr(at, '@', authority))
@@ -129,34 +132,67 @@ static bool is_clean(const char *text)
 	return true;
 }
 
+/* The schemes of URLs, and what libcurl calls them. */
+struct scheme {
+	const char *name, *real;
+	bool encrypted, grpc;
+	const char *port; /* where there is none; NULL: as libcurl has it */
+};
+
+static const struct scheme schemes[] = {
+	{ "http://", "http://", false, false, NULL },
+	{ "https://", "https://", true, false, NULL },
+	{ "grpc://", "http://", false, true, ":4317" },
+	{ "grpcs://", "https://", true, true, NULL },
+};
+
+static const struct scheme *scheme_of(const char *text)
+{
+	for (size_t i = 0; i < sizeof(schemes) / sizeof(*schemes); i++)
+		if (!strncasecmp(text, schemes[i].name, strlen(schemes[i].name)))
+			return &schemes[i];
+	return NULL;
+}
+
+/* A URL without a path gets the usual one; behind it stays the query that the user has there. */
+static char *real_url(const struct scheme *scheme, const struct parts *p, const struct receiver *r)
+{
+	size_t path = strcspn(p->path, "?"), rest = path <= 1 ? path : 0;
+
+	return xasprintf("%s%.*s%s%s%s", scheme->real, (int)p->authority_size, p->host,
+			 *p->port || !scheme->port ? "" : scheme->port,
+			 rest || !path ? r->path : "", p->path + rest);
+}
+
 char *push_url_parse(const char *text, const struct receiver *receiver, struct push_url *ret_url)
 {
 	struct push_url url = { 0 };
-	struct parts parts;
+	const struct scheme *scheme;
 	const char *at, *wrong;
-	size_t path;
+	struct parts parts;
 
 	if (strlen(text) > URL_MAX || !is_clean(text))
 		return xstrdup("it is too long, or has characters that URLs do not have");
 	at = take_receiver(text, &receiver);
 	if (!at)
 		return which();
-	url.encrypted = !strncasecmp(at, "https://", 8);
-	if (!url.encrypted && strncasecmp(at, "http://", 7))
-		return xstrdup("it begins with neither http:// nor https://");
-	wrong = split(at + (url.encrypted ? 8 : 7), &parts);
+	scheme = scheme_of(at);
+	if (!scheme)
+		return xstrdup("it begins with none of http://, https://, grpc://, grpcs://");
+	wrong = split(at + strlen(scheme->name), &parts);
 	if (wrong)
 		return xstrdup(wrong);
+	if (scheme->grpc)
+		receiver = receiver ? receiver : &receiver_otlp_grpc;
 	url.receiver = receiver ? receiver : guess(&parts);
 	if (!url.receiver)
 		return which();
+	if (scheme->grpc && !url.receiver->grpc)
+		return xasprintf("%s is not reached by gRPC, only otlp-grpc is",
+				 url.receiver->name);
+	url.encrypted = scheme->encrypted;
 	url.loopback = is_loopback(&parts);
-	path = strcspn(parts.path, "?");
-	if (path <= 1) /* "" or "/": the usual path, and behind it what the user has there */
-		url.url = xasprintf("%.*s%s%s", (int)(parts.path - at), at, url.receiver->path,
-				    parts.path + path);
-	else
-		url.url = xstrdup(at);
+	url.url = real_url(scheme, &parts, url.receiver);
 	*ret_url = url;
 	return NULL;
 }

@@ -4,6 +4,7 @@
  */
 #include "output/push/series.h"
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -200,35 +201,41 @@ static struct profile_sample *sort(const struct profile *p, uint32_t **ret_pids)
 	return sorted;
 }
 
-/* Where the next set ends; ends[] gets the end of each process in it. */
-static size_t end_of_set(const uint32_t *pids, size_t nr, size_t first, size_t *ends,
-			 size_t *ret_series)
+/* Samples sorted by process, and where their sets go. */
+struct cutter {
+	const struct profile *p;
+	struct profile_sample *samples;
+	const uint32_t *pids; /* of each sample */
+	const struct push_labels *own;
+	int (*emit)(void *context, const struct push_set *set);
+	void *context;
+};
+
+/* Where the next set ends. */
+static size_t end_of_set(const struct cutter *c, size_t nr, size_t first)
 {
-	size_t at = first, n = 0;
+	size_t at = first;
 
-	while (at < nr && n < SERIES_MAX && at - first < SET_SAMPLES) {
-		size_t end = at;
+	for (size_t n = 0; at < nr && n < SERIES_MAX && at - first < SET_SAMPLES; n++) {
+		uint32_t pid = c->pids[at];
 
-		while (end < nr && pids[end] == pids[at])
-			end++;
-		ends[n++] = at = end;
+		while (at < nr && c->pids[at] == pid)
+			at++;
 	}
-	*ret_series = n;
 	return at;
 }
 
-static int emit_set(const struct profile *p, struct profile_sample *samples, const uint32_t *pids,
-		    const size_t *ends, size_t nr_series, const struct push_labels *own,
-		    int (*emit)(void *context, const struct push_set *set), void *context)
+static int emit_set(const struct cutter *c, size_t first, const size_t *ends, size_t nr_series)
 {
 	struct push_series *series = xcalloc(nr_series, sizeof(*series));
 	struct push_set set = { profile_new(), series, nr_series };
 	struct sink *sink = profile_sink_new(set.p);
+	const struct profile *p = c->p;
 	struct profile part = *p;
 	size_t begin = 0;
 	int err;
 
-	part.samples = samples;
+	part.samples = c->samples + first;
 	part.nr_samples = ends[nr_series - 1];
 	profile_copy(&part, &(struct profile_copy_opts){ .sink = sink, .vocabulary = set.p });
 	profile_sink_free(sink);
@@ -246,11 +253,11 @@ static int emit_set(const struct profile *p, struct profile_sample *samples, con
 	};
 	push_name_unnamed(set.p);
 	for (size_t i = 0; i < nr_series; begin = ends[i++]) {
-		label(&series[i].labels, p, pids[begin], own);
+		label(&series[i].labels, p, c->pids[first + begin], c->own);
 		series[i].samples = set.p->samples + begin;
 		series[i].nr_samples = ends[i] - begin;
 	}
-	err = emit(context, &set);
+	err = c->emit(c->context, &set);
 	for (size_t i = 0; i < nr_series; i++)
 		push_labels_fini(&series[i].labels);
 	profile_free(set.p);
@@ -258,20 +265,33 @@ static int emit_set(const struct profile *p, struct profile_sample *samples, con
 	return err;
 }
 
+/* All in one set; where a request of that is too large, each half is a set of its own. */
+static int emit_range(const struct cutter *c, size_t first, size_t end)
+{
+	size_t ends[SERIES_MAX], nr_series = 0, middle = first + (end - first) / 2;
+	int err;
+
+	for (size_t i = first; i < end; i++)
+		if (i + 1 == end || c->pids[i + 1] != c->pids[i])
+			ends[nr_series++] = i + 1 - first;
+	err = emit_set(c, first, ends, nr_series);
+	if (err != -EMSGSIZE || middle == first)
+		return err;
+	err = emit_range(c, first, middle);
+	return err ? err : emit_range(c, middle, end);
+}
+
 int push_series_each(const struct profile *p, const struct push_labels *own,
 		     int (*emit)(void *context, const struct push_set *set), void *context)
 {
 	uint32_t *pids;
 	struct profile_sample *sorted = sort(p, &pids);
-	size_t ends[SERIES_MAX], nr_series;
+	const struct cutter c = { p, sorted, pids, own, emit, context };
 	int err = 0;
 
 	for (size_t first = 0, end; first < p->nr_samples && !err; first = end) {
-		end = end_of_set(pids, p->nr_samples, first, ends, &nr_series);
-		for (size_t i = 0; i < nr_series; i++)
-			ends[i] -= first;
-		err = emit_set(p, sorted + first, pids + first, ends, nr_series, own, emit,
-			       context);
+		end = end_of_set(&c, p->nr_samples, first);
+		err = emit_range(&c, first, end);
 	}
 	free(sorted);
 	free(pids);

@@ -33,7 +33,8 @@ void push_name_unnamed(struct profile *p);
 
 /*
  * Makes sets of the samples of a profile and hands each to emit(), which may not keep it. `own` are
- * labels that the user gave, which replace those that are found. 0, or what emit() returned.
+ * labels that the user gave, which replace those that are found. 0, or what emit() returned; where
+ * that is -EMSGSIZE, the samples come again in two sets, unless there is only one.
  */
 int push_series_each(const struct profile *p, const struct push_labels *own,
 		     int (*emit)(void *context, const struct push_set *set), void *context);

@@ -82,7 +82,7 @@ same_sums() { # FILE
 	jq -e .series taken/2.body
 	push "http://127.0.0.1:$PORT" hostile.folded
 	[ "$status" -eq 2 ]
-	[[ "$stderr" == *"which receiver is it? say --receiver NAME, one of otlp, pyroscope, pyroscope-ingest, parca"* ]]
+	[[ "$stderr" == *"which receiver is it? say --receiver NAME, one of otlp, otlp-grpc, pyroscope, pyroscope-ingest, parca"* ]]
 	push "http://127.0.0.1:4318" hostile.folded # nothing may listen there; what matters is the guess
 	[[ "$stderr" != *"which receiver"* ]]
 }
@@ -160,6 +160,16 @@ same_sums() { # FILE
 	push "otlp+http://127.0.0.1:$PORT" hostile.folded
 	[[ "$stderr" == *"hint: --token-file FILE holds the token"* ]]
 	[[ "$stderr" == *"samples in 1 requests are lost: neither sent nor kept"* ]]
+}
+
+# bats test_tags=full
+@test "a receiver that fails again and again is one message, whatever numbers are in its answers" {
+	echo numbered >taken/mode
+	push --retry 3s "otlp+http://127.0.0.1:$PORT" hostile.folded
+	[ "$status" -eq 1 ]
+	[ "$(ls taken/*.json | wc -l)" -ge 2 ]
+	[ "$(grep -c 'cannot push' <<<"$stderr")" -eq 1 ]
+	[[ "$stderr" == *"it answers 503: busy, request 1"* ]]
 }
 
 @test "what a receiver says that it left out is said" {

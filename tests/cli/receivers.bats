@@ -8,15 +8,16 @@ RECEIVERS=$BATS_TEST_DIRNAME/../receivers
 
 setup() {
 	bats_require_minimum_version 1.5.0
-	for program in parca collector pyroscope; do
-		[ -x "$BUILD/receivers/$program" ] || skip "needs Parca and others: make receivers (ten minutes, network)"
-	done
 	command -v protoc >/dev/null || skip "needs protoc (protobuf-compiler)"
 	unset http_proxy https_proxy all_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY
 	cd "$BATS_TEST_TMPDIR"
 	cp "$GOLDEN/recordings/complete.data" "$GOLDEN"/output/{hostile,kinds,split}.folded .
 	PORT=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 	record_here
+}
+
+needs() { # PROGRAM
+	[ -x "$BUILD/receivers/$1" ] || skip "needs Parca and others: make receivers (ten minutes, network)"
 }
 
 teardown() {
@@ -73,6 +74,7 @@ ask_parca() { # RUN
 }
 
 @test "Parca has every sample, with inlined functions, lines and odd names" {
+	needs parca
 	printf 'object_storage:\n  bucket:\n    type: FILESYSTEM\n    config:\n      directory: ./data\n' >parca.yaml
 	start "$BUILD/receivers/parca" --config-path=parca.yaml --http-address=127.0.0.1:$PORT
 	for file in $FILES; do
@@ -89,9 +91,11 @@ ask_parca() { # RUN
 	done
 }
 
-@test "a Collector has every sample, with inlined functions, lines and odd names" {
+# PROTOCOL SCHEME
+check_collector() {
+	needs collector
 	cat >collector.yaml <<-EOF
-		receivers: {otlp: {protocols: {http: {endpoint: "127.0.0.1:$PORT"}}}}
+		receivers: {otlp: {protocols: {$1: {endpoint: "127.0.0.1:$PORT"}}}}
 		exporters: {file: {path: $PWD/out.json, flush_interval: 100ms}}
 		service:
 		  telemetry: {metrics: {level: none}}
@@ -100,7 +104,7 @@ ask_parca() { # RUN
 	start "$BUILD/receivers/collector" --config collector.yaml --feature-gates service.profilesSupport
 	for file in $FILES; do
 		before=$(cat out.json 2>/dev/null | wc -l)
-		"$SPROF" push $file "otlp+http://127.0.0.1:$PORT"
+		"$SPROF" push $file "$2://127.0.0.1:$PORT"
 		want $file
 		for _ in $(seq 50); do
 			tail -n +$((before + 1)) out.json >new.json || true
@@ -111,7 +115,40 @@ ask_parca() { # RUN
 	done
 }
 
+@test "a Collector has every sample by HTTP, with inlined functions, lines and odd names" {
+	check_collector http otlp+http
+}
+
+@test "a Collector has every sample by gRPC, with inlined functions, lines and odd names" {
+	check_collector grpc grpc
+}
+
+@test "a Collector that takes no profiles says so by gRPC, and one that takes few bytes gets small requests" {
+	needs collector
+	cat >collector.yaml <<-EOF
+		receivers: {otlp: {protocols: {grpc: {endpoint: "127.0.0.1:$PORT"}}}}
+		exporters: {file: {path: $PWD/out.json, flush_interval: 100ms}}
+		service: {telemetry: {metrics: {level: none}}, pipelines: {traces: {receivers: [otlp], exporters: [file]}}}
+	EOF
+	start "$BUILD/receivers/collector" --config collector.yaml
+	run --separate-stderr "$SPROF" push kinds.folded "grpc://127.0.0.1:$PORT" --retry 0
+	[ "$status" -eq 1 ]
+	[[ "$stderr" == *"it answers UNIMPLEMENTED: unknown service opentelemetry.proto.collector.profiles"* ]]
+	[[ "$stderr" == *"hint: an OpenTelemetry Collector takes profiles with --feature-gates"* ]]
+	kill $SERVER
+	wait $SERVER || true
+	sed -i s/traces/profiles/ collector.yaml
+	start "$BUILD/receivers/collector" --config collector.yaml --feature-gates service.profilesSupport
+	head -c 16000000 /dev/urandom | od -An -v -tx1 -w80 | sed 's/ //g; s/$/ 1/' >big.folded # 32 MB of names
+	run --separate-stderr "$SPROF" push big.folded "grpc://127.0.0.1:$PORT"
+	echo "$stderr"
+	[ "$status" -eq 0 ]
+	[[ "$stderr" == *"pushed 200000 samples in "* ]]
+	[ "$(sed -n 's/.* in \([0-9]*\) requests.*/\1/p' <<<"$stderr")" -gt 8 ]
+}
+
 @test "Pyroscope's API takes every sample, with inlined functions, lines and odd names" {
+	needs pyroscope
 	mkdir stored
 	start "$BUILD/receivers/pyroscope" 127.0.0.1:$PORT stored
 	for file in $FILES; do

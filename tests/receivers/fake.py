@@ -54,6 +54,7 @@ MODES = {
     "to-file": lambda h: answer(h, 302, headers=[("Location", "file:///etc/passwd")]),
     "to-host": lambda h: answer(h, 307, headers=[("Location", open(folder + "/elsewhere").read().strip())]),
     "partial": lambda h: answer(h, 200, PARTIAL),
+    "numbered": lambda h: answer(h, 503, b"busy, request %d" % count),
     "status": lambda h: answer(h, 400, STATUS),
     "colours": lambda h: answer(h, 400, b"\n  \x1b[2Jgone\x07 \xe2\x80\xae" + b"z" * 5000 + b"\nsecond line\n"),
 }

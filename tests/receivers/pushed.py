@@ -94,7 +94,7 @@ def otlp(request, body):
 
 
 PATHS = {"/v1development/profiles": otlp, "/push.v1.PusherService/Push": pyroscope, "/ingest": ingest,
-         "/api/profiles/writeraw": parca}
+         "/api/profiles/writeraw": parca, "grpc": otlp}
 
 
 def series(folder):

@@ -1,6 +1,7 @@
 /* URLs, labels and requests as bytes; sets of series keep every sample. */
 #include "tests/unit/unit.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +26,18 @@ static void a_url_tells_its_receiver(void **state)
 		{ "http://h/a/ingest?b=c", &receiver_pyroscope_ingest, "http://h/a/ingest?b=c" },
 		{ "parca+https://h", &receiver_parca, "https://h/api/profiles/writeraw" },
 		{ "otlp+http://h:7070/x", &receiver_otlp, "http://h:7070/x" },
-		{ "HTTP://h:7070", &receiver_parca, "HTTP://h:7070/api/profiles/writeraw" },
+		{ "HTTP://h:7070", &receiver_parca, "http://h:7070/api/profiles/writeraw" },
+		{ "grpc://h", &receiver_otlp_grpc,
+		  "http://h:4317/opentelemetry.proto.collector.profiles.v1development."
+		  "ProfilesService/Export" },
+		{ "grpcs://[::1]/a?b=c", &receiver_otlp_grpc, "https://[::1]/a?b=c" },
+		{ "GRPC://h:1/", &receiver_otlp_grpc,
+		  "http://h:1/opentelemetry.proto.collector.profiles.v1development."
+		  "ProfilesService/Export" },
+		{ "http://h:4317/x", &receiver_otlp_grpc, "http://h:4317/x" },
+		{ "otlp-grpc+https://h/x", &receiver_otlp_grpc, "https://h/x" },
+		{ "parca+grpc://h", NULL, NULL },
+		{ "grpc://", NULL, NULL },
 		{ "http://h", NULL, NULL },
 		{ "http://h:80", NULL, NULL },
 		{ "file:///etc/passwd", NULL, NULL },
@@ -118,12 +130,15 @@ enum { NR_PROCESSES = 600, NR_SAMPLES = 5000 };
 struct seen {
 	uint64_t weight[NR_PROCESSES], samples;
 	size_t nr_sets;
+	size_t max; /* samples in a set; 0: any number */
 };
 
 static int count(void *context, const struct push_set *set)
 {
 	struct seen *seen = context;
 
+	if (seen->max && set->p->nr_samples > seen->max)
+		return -EMSGSIZE;
 	seen->nr_sets++;
 	for (size_t i = 0; i < set->nr_series; i++) {
 		const struct push_series *s = &set->series[i];
@@ -141,16 +156,15 @@ static int count(void *context, const struct push_set *set)
 	return 0;
 }
 
-static void series_hold_every_sample_once(void **state)
+static void check_series(size_t max)
 {
 	struct profile *p = profile_new();
 	struct profile_module m = { .kind = MODULE_ELF, .path = profile_cstring(p, "/lib/x.so") };
 	struct push_labels own = { 0 };
 	uint64_t want[NR_PROCESSES] = { 0 };
-	struct seen seen = { 0 };
+	struct seen seen = { .max = max };
 	uint32_t module = profile_module(p, &m);
 
-	(void)state;
 	push_labels_set(&own, "host.name", "own");
 	for (uint32_t i = 0; i < NR_SAMPLES; i++) {
 		uint32_t pid = i * 7919 % NR_PROCESSES + 1;
@@ -167,9 +181,22 @@ static void series_hold_every_sample_once(void **state)
 	assert_int_equal(push_series_each(p, &own, count, &seen), 0);
 	assert_int_equal(seen.samples, NR_SAMPLES);
 	assert_memory_equal(seen.weight, want, sizeof(want));
-	assert_true(seen.nr_sets > 1);
+	assert_true(seen.nr_sets > (max ? NR_SAMPLES / max : 1));
 	push_labels_fini(&own);
 	profile_free(p);
+}
+
+static void series_hold_every_sample_once(void **state)
+{
+	(void)state;
+	check_series(0);
+}
+
+static void sets_that_are_too_large_are_halved(void **state)
+{
+	(void)state;
+	check_series(70); /* more than a process has */
+	check_series(3);  /* less */
 }
 
 int main(void)
@@ -180,6 +207,7 @@ int main(void)
 		cmocka_unit_test(a_short_key_has_no_dots),
 		cmocka_unit_test(a_request_comes_back_from_bytes),
 		cmocka_unit_test(series_hold_every_sample_once),
+		cmocka_unit_test(sets_that_are_too_large_are_halved),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
