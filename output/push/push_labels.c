@@ -22,6 +22,7 @@ static const struct {
 	{ "process.executable.name", "comm", "comm" },
 	{ "process.linux.cgroup", "cgroup", "cgroup" },
 	{ "container.id", "container", "container" },
+	{ "k8s.pod.uid", "pod", "pod" },
 	{ "sprof.rank", "rank", "rank" },
 };
 
@@ -191,6 +192,46 @@ void push_labels_take_otel(struct push_labels *labels, const char *text)
 			return;
 		text += size + 1;
 	}
+}
+
+/*
+ * The size of a pod's number: hex digits in five groups with '-' between them, or '_' in names of
+ * systemd, where '-' stands for folders; 32 digits for a pod of a node's own files. 0: none.
+ */
+static size_t pod_uid_size(const char *s)
+{
+	size_t size = strspn(s, "0123456789abcdef-_"), nr_digits = 0;
+
+	for (size_t i = 0; i < size; i++)
+		nr_digits += isxdigit((unsigned char)s[i]) != 0;
+	return nr_digits == 32 && (size == 32 || size == 36) ? size : 0;
+}
+
+/* The outermost counts: the node made that cgroup, while a pod may make any inside its own. */
+static void take_pod(struct push_labels *labels, const char *path)
+{
+	const char *at = strstr(path, "kubepods");
+
+	while (at && at > path && at[-1] != '/')
+		at = strstr(at + 1, "kubepods");
+	for (; at && (at = strstr(at, "pod")); at += 3) {
+		size_t size = pod_uid_size(at + 3);
+		char uid[40];
+
+		if (!size || (at[-1] != '/' && at[-1] != '-'))
+			continue;
+		for (size_t i = 0; i < size; i++)
+			uid[i] = at[3 + i] == '_' ? '-' : at[3 + i];
+		uid[size] = '\0';
+		push_labels_set(labels, "k8s.pod.uid", uid);
+		return;
+	}
+}
+
+void push_labels_take_cgroup(struct push_labels *labels, const char *path)
+{
+	push_labels_set(labels, "process.linux.cgroup", path);
+	take_pod(labels, path);
 }
 
 void push_label_add_short_key(struct buffer *b, const char *key)

@@ -41,6 +41,12 @@ const char *push_labels_take(struct push_labels *labels, const char *text);
  */
 void push_labels_take_otel(struct push_labels *labels, const char *text);
 
+/*
+ * Takes the path of a cgroup, and the pod of Kubernetes that it is of, as "k8s.pod.uid": both the
+ * names of systemd ("kubepods-burstable-pod0a1b_...slice") and folders ("/kubepods/pod0a1b-...").
+ */
+void push_labels_take_cgroup(struct push_labels *labels, const char *path);
+
 /* The value of that key, or NULL. */
 const char *push_labels_find(const struct push_labels *labels, const char *key);
 

@@ -113,7 +113,7 @@ static void label_process(struct push_labels *labels, const struct profile *p, u
 	set_number(labels, "process.pid", pid);
 	if (process) {
 		push_labels_set(labels, "container.id", text(p, process->container));
-		push_labels_set(labels, "process.linux.cgroup", text(p, process->cgroup));
+		push_labels_take_cgroup(labels, text(p, process->cgroup));
 	}
 	if (rank)
 		set_number(labels, "sprof.rank", rank->rank);

@@ -67,6 +67,48 @@ static void a_url_tells_its_receiver(void **state)
 	}
 }
 
+static void a_pod_is_known_by_its_cgroup(void **state)
+{
+	static const struct {
+		const char *path, *pod;
+	} cases[] = {
+		{ "/kubepods.slice/kubepods-burstable.slice/"
+		  "kubepods-burstable-pod01234567_89ab_cdef_0123_456789abcdef.slice/"
+		  "cri-containerd-0123.scope",
+		  "01234567-89ab-cdef-0123-456789abcdef" },
+		{ "/kubepods/besteffort/pod01234567-89ab-cdef-0123-456789abcdef/0123",
+		  "01234567-89ab-cdef-0123-456789abcdef" },
+		{ "/../../kubepods-pod01234567_89ab_cdef_0123_456789abcdef.slice:cri-containerd:01",
+		  "01234567-89ab-cdef-0123-456789abcdef" },
+		{ "/kubepods.slice/kubepods-pod0123456789abcdef0123456789abcdef.slice",
+		  "0123456789abcdef0123456789abcdef" },
+		{ "/kubepods.slice/kubepods-burstable.slice", NULL },
+		{ "/kubepods/pod01234567-89ab-cdef-0123-456789abcde", NULL },
+		{ "/kubepods/tripod01234567-89ab-cdef-0123-456789abcdef", NULL },
+		{ "/user/pod01234567-89ab-cdef-0123-456789abcdef", NULL },
+		{ "/kubepods/pod01234567-89ab-cdef-0123-456789abcdef/01/"
+		  "kubepods/podffffffff-ffff-ffff-ffff-ffffffffffff/02",
+		  "01234567-89ab-cdef-0123-456789abcdef" },
+		{ "/my-kubepods/pod01234567-89ab-cdef-0123-456789abcdef/01", NULL },
+		{ "/kubepods", NULL },
+		{ "kubepodspod", NULL },
+		{ "", NULL },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct push_labels l = { 0 };
+		const char *pod;
+
+		push_labels_take_cgroup(&l, cases[i].path);
+		pod = push_labels_find(&l, "k8s.pod.uid");
+		assert_int_equal(pod != NULL, cases[i].pod != NULL);
+		if (pod)
+			assert_string_equal(pod, cases[i].pod);
+		push_labels_fini(&l);
+	}
+}
+
 static void labels_of_otel_are_decoded_and_bounded(void **state)
 {
 	struct push_labels l = { 0 };
@@ -204,6 +246,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_url_tells_its_receiver),
 		cmocka_unit_test(labels_of_otel_are_decoded_and_bounded),
+		cmocka_unit_test(a_pod_is_known_by_its_cgroup),
 		cmocka_unit_test(a_short_key_has_no_dots),
 		cmocka_unit_test(a_request_comes_back_from_bytes),
 		cmocka_unit_test(series_hold_every_sample_once),
