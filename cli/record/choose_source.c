@@ -46,7 +46,7 @@ struct source_config record_source_config(const struct record_opts *o)
 		.system_wide = o->system_wide,
 		.program = o->program ? o->program[0] : NULL,
 		.event = o->event,
-		.events = o->events.nr ? &o->events : NULL,
+		.events = o->events.nr || o->events.growth ? &o->events : NULL,
 		.no_python = o->no_python,
 		.clock = o->clock,
 		.latency = o->latency,
@@ -143,8 +143,13 @@ static const struct source_ops *choose_best(const struct prospect *p)
 	for (size_t i = 0; source_table[i] && i < MAX_SOURCES && c.fit != SOURCE_FITS; i++)
 		consider(&c, source_table[i], p);
 	if (c.chosen && c.fit == SOURCE_CANNOT && p->config.events) {
-		log_error(0, "sample '%s': only the source ebpf samples events beside the clock",
-			  p->config.events->list[0].name);
+		if (p->config.events->nr)
+			log_error(
+				0,
+				"sample '%s': only the source ebpf samples events beside the clock",
+				p->config.events->list[0].name);
+		else
+			log_error(0, "sample growth of memory: only the source ebpf sees it");
 		report_unusable("ebpf");
 		return NULL;
 	}

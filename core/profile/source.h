@@ -74,7 +74,8 @@ struct source_events {
 		uint64_t period;	       /* events between two samples; 0: see freq_hz */
 	} list[NR_EVENT_COLUMNS];
 	size_t nr;
-	bool alone; /* the clock does not run */
+	bool alone;  /* the clock does not run */
+	bool growth; /* also sample growth of resident memory: COLUMN_GROWTH */
 };
 
 struct source_config {

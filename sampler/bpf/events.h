@@ -28,6 +28,8 @@
 #define MAX_CGROUPS 8	     /* whose processes are sampled */
 #define MAX_CPUS 1024	     /* that are looked at to count running threads */
 #define MAX_EVENTS 8	     /* sampled beside the clock */
+#define GROWTH_EVENT 9	     /* growth of resident memory, which weighs bytes; no other event */
+#define MAX_GROWING 16384    /* processes whose growth is followed */
 #define MAX_PYTHONS 1024     /* interpreters at distinct addresses; number 0 is none */
 
 /* An executable mapping. vaddr in the module's unwind table = pc - bias. */

@@ -27,6 +27,7 @@
 #include "sampler/bpf/running.bpf.h"
 #include "sampler/bpf/snapshot.bpf.h"
 #include "sampler/bpf/task.h"
+#include "sampler/bpf/growth.bpf.h"
 #include "sampler/bpf/thread_stack.bpf.h"
 #include "sampler/bpf/walker.bpf.h"
 
@@ -238,5 +239,26 @@ int on_tracepoint(void *ctx)
 	st->number = number;
 	st->weight = event_periods[(number - 1) & (MAX_EVENTS - 1)];
 	take_sample(ctx, st, p, tgid, true);
+	return 0;
+}
+
+/* Runs at every page fault that needed no disk. Loaded only where growth is sampled. */
+SEC("perf_event")
+int on_growth(struct bpf_perf_event_data *ctx)
+{
+	__u32 tgid = bpf_get_current_pid_tgid() >> 32;
+	struct process_entry *p = bpf_map_lookup_elem(&processes, &tgid);
+	struct walk_state *st;
+	__u64 bytes;
+
+	if (!is_target(p, tgid))
+		return 0;
+	bytes = growth_at_fault(tgid);
+	st = bytes ? state_for_task() : NULL;
+	if (!st)
+		return 0;
+	st->number = GROWTH_EVENT;
+	st->weight = bytes;
+	take_sample(ctx, st, p, tgid, false);
 	return 0;
 }

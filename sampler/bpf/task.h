@@ -13,6 +13,10 @@ typedef struct {
 	int counter;
 } kernel_atomic;
 
+typedef struct {
+	__s64 counter;
+} kernel_long_atomic;
+
 struct thread_struct {
 	unsigned long sp;     /* x86-64: of the kernel, when the thread was last switched from */
 	unsigned long fsbase; /* x86-64: the thread pointer */
@@ -20,6 +24,23 @@ struct thread_struct {
 
 struct mm_struct {
 	unsigned long start_stack;
+};
+
+/* Pages in RAM, by enum mm_counter; since Linux 6.2, and before. */
+struct percpu_counter {
+	__s64 count;
+};
+
+struct mm_struct___counters {
+	struct percpu_counter rss_stat[4];
+};
+
+struct mm_rss_stat {
+	kernel_long_atomic count[4];
+};
+
+struct mm_struct___counts {
+	struct mm_rss_stat rss_stat;
 };
 
 /* Before Linux 6.18, and since: bits of the memory as a whole. */

@@ -252,6 +252,8 @@ static enum profile_column column_of_sample(const struct sample_event *e)
 {
 	if (e->header.type == EVENT_CALL)
 		return COLUMN_LONG_CALLS;
+	if (e->event == GROWTH_EVENT)
+		return COLUMN_GROWTH;
 	if (!e->event || e->event > NR_EVENT_COLUMNS)
 		return COLUMN_CPU;
 	return (enum profile_column)(COLUMN_EVENT_1 + e->event - 1);

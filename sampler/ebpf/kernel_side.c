@@ -192,6 +192,8 @@ int kernel_side_init(struct kernel_side *k, const struct kernel_side_config *con
 	bpf_program__set_autoload(k->skel->progs.on_sample_with_others, config->latency);
 	bpf_program__set_autoload(k->skel->progs.on_tracepoint, config->tracepoints);
 	bpf_program__set_autoattach(k->skel->progs.on_tracepoint, false);
+	bpf_program__set_autoload(k->skel->progs.on_growth, config->growth);
+	bpf_map__set_autocreate(k->skel->maps.growing, config->growth);
 	if (config->system_wide &&
 	    (!config->memory || config->memory->limit >= MANY_PROCESSES_BYTES))
 		bpf_map__set_max_entries(k->skel->maps.processes, SYSTEM_WIDE_PROCESSES);
@@ -256,6 +258,11 @@ struct bpf_program *kernel_side_event_program(const struct kernel_side *k, bool 
 	if (tracepoint)
 		return k->skel->progs.on_tracepoint;
 	return k->latency ? k->skel->progs.on_sample_with_others : k->skel->progs.on_sample;
+}
+
+struct bpf_program *kernel_side_growth_program(const struct kernel_side *k)
+{
+	return k->skel->progs.on_growth;
 }
 
 int kernel_side_sample_program(const struct kernel_side *k)

@@ -53,6 +53,7 @@ struct kernel_side_config {
 	uint64_t syscalls_ns;				      /* as in source_config */
 	const uint64_t *event_periods;			      /* of tracepoints, MAX_EVENTS */
 	bool tracepoints;				      /* some of the events are such */
+	bool growth;					      /* sample growth of memory */
 	uint32_t user;
 	const char *const *cgroups; /* folders, at most MAX_CGROUPS; see struct source_config */
 	size_t nr_cgroups;
@@ -85,6 +86,8 @@ void kernel_side_set_weight(struct kernel_side *k, uint64_t ns);
 int kernel_side_sample_program(const struct kernel_side *k);
 /* The programs that events beside the clock run. */
 struct bpf_program *kernel_side_event_program(const struct kernel_side *k, bool tracepoint);
+/* The program that page faults run, for growth of memory. */
+struct bpf_program *kernel_side_growth_program(const struct kernel_side *k);
 int kernel_side_ring(const struct kernel_side *k);
 int kernel_side_pythons(const struct kernel_side *k);
 

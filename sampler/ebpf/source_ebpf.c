@@ -175,6 +175,7 @@ static int make_parts(struct source *s, const struct source_config *config)
 		.least_period_ns =
 			1000000000u / (config->max_freq_hz > config->freq_hz ? config->max_freq_hz
 									     : config->freq_hz),
+		.growth = config->events && config->events->growth,
 		.memory = config->memory,
 		.tracepoints = s->counted && counted_events_tracepoints(s->counted),
 		.event_periods = s->counted ? counted_events_periods(s->counted) : NULL,
@@ -284,8 +285,11 @@ static int source_start(struct source *s)
 	if (!err && s->kernel.syscalls)
 		err = syscalls_side_start(s->kernel.syscalls);
 	if (!err && s->counted)
-		err = counted_events_start(s->counted, kernel_side_event_program(&s->kernel, false),
-					   kernel_side_event_program(&s->kernel, true));
+		err = counted_events_start(
+			s->counted,
+			&(struct event_programs){ kernel_side_event_program(&s->kernel, false),
+						  kernel_side_event_program(&s->kernel, true),
+						  kernel_side_growth_program(&s->kernel) });
 	if (!err && s->has_clock)
 		err = cpu_events_enable(s->events);
 	if (err)

@@ -32,9 +32,10 @@ struct opened {
 };
 
 struct counted_events {
-	struct found_event found[NR_EVENT_COLUMNS];
-	uint64_t periods[NR_EVENT_COLUMNS];
-	uint32_t nr;
+	struct found_event found[NR_EVENT_COLUMNS + 1];
+	uint64_t periods[NR_EVENT_COLUMNS + 1];
+	uint32_t nr; /* behind them: faults for growth, if `growth` */
+	bool growth;
 	struct opened *opened;
 	size_t nr_opened, capacity;
 	bool told; /* the sink knows the names */
@@ -158,6 +159,24 @@ static int add_event(struct counted_events *e, const struct source_event *event,
 	return err;
 }
 
+/* Every fault that needed no disk runs the program, which decides. */
+static int add_growth(struct counted_events *e, const int *cpus, size_t nr_cpus)
+{
+	int err;
+
+	e->growth = true;
+	e->found[e->nr] = (struct found_event){
+		.name = "minor-faults",
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_PAGE_FAULTS_MIN,
+	};
+	e->periods[e->nr] = 1;
+	err = open_on_cpus(e, e->nr, 0, cpus, nr_cpus);
+	if (err)
+		report(&e->found[e->nr], 1, err);
+	return err;
+}
+
 int counted_events_new(const struct source_events *events, uint32_t freq_hz,
 		       struct counted_events **ret)
 {
@@ -169,6 +188,8 @@ int counted_events_new(const struct source_events *events, uint32_t freq_hz,
 		log_error(-err, "list the CPUs");
 	for (size_t i = 0; i < events->nr && !err; i++)
 		err = add_event(e, &events->list[i], freq_hz, cpus, nr_cpus);
+	if (!err && events->growth)
+		err = add_growth(e, cpus, nr_cpus);
 	free(cpus);
 	if (err)
 		counted_events_free(e);
@@ -204,16 +225,23 @@ const uint64_t *counted_events_periods(const struct counted_events *e)
 	return e->periods;
 }
 
-int counted_events_start(struct counted_events *e, struct bpf_program *sample,
-			 struct bpf_program *tracepoint)
+static struct bpf_program *program_of(const struct counted_events *e, uint32_t number,
+				      const struct event_programs *programs)
+{
+	if (e->growth && number == e->nr)
+		return programs->growth;
+	return e->found[number].tracepoint ? programs->tracepoint : programs->sample;
+}
+
+int counted_events_start(struct counted_events *e, const struct event_programs *programs)
 {
 	for (size_t i = 0; i < e->nr_opened; i++) {
 		struct opened *o = &e->opened[i];
 		LIBBPF_OPTS(bpf_perf_event_opts, opts, .bpf_cookie = o->number + 1);
 
 		/* The link enables the event, and from here on owns its descriptor. */
-		o->link = bpf_program__attach_perf_event_opts(
-			e->found[o->number].tracepoint ? tracepoint : sample, o->fd, &opts);
+		o->link = bpf_program__attach_perf_event_opts(program_of(e, o->number, programs),
+							      o->fd, &opts);
 		if (!o->link)
 			return -errno;
 		o->fd = -1;

@@ -25,9 +25,13 @@ void counted_events_free(struct counted_events *e); /* NULL is fine */
 bool counted_events_tracepoints(const struct counted_events *e);
 const uint64_t *counted_events_periods(const struct counted_events *e);
 
-/* Event number i runs the program with cookie i + 1. 0 or -errno. */
-int counted_events_start(struct counted_events *e, struct bpf_program *sample,
-			 struct bpf_program *tracepoint);
+/* What events run: counters, tracepoints, and faults that may let resident memory grow. */
+struct event_programs {
+	struct bpf_program *sample, *tracepoint, *growth;
+};
+
+/* Event number i runs its program with cookie i + 1. 0 or -errno. */
+int counted_events_start(struct counted_events *e, const struct event_programs *programs);
 void counted_events_stop(struct counted_events *e); /* NULL is fine */
 
 /* Tells the sink the names of the events, at the first call; NULL is fine. */
