@@ -241,7 +241,7 @@ $(B)/libsprof.so: $(filter-out $(PAYLOAD_OBJS),$(AGENT_OBJS))
 		-o $@ $^
 
 # The code of allocation hooks is a payload of its own, with the agent's stack walker.
-$(B)/sampler/agent/alloc/payload.elf: $(ALLOC_AGENT_OBJS) $(addprefix $(B)/sampler/agent/,stack.o memory.o python.o record.o) sampler/agent/payload.lds
+$(B)/sampler/agent/alloc/payload.elf: $(ALLOC_AGENT_OBJS) $(addprefix $(B)/sampler/agent/,stack.o memory.o python.o) sampler/agent/payload.lds
 	$(call say,BLOB,$@)
 	$(Q)$(LD) -shared -Bsymbolic -z noexecstack --no-undefined -T sampler/agent/payload.lds -o $@ $(filter %.o,$^)
 	$(Q)! readelf -rW $@ | grep R_ || { echo "$@: needs relocation" >&2; exit 1; }

@@ -55,7 +55,7 @@ struct recording {
 	struct debuginfod *debuginfod; /* NULL = not asked for */
 	struct push_child *push;       /* NULL = nothing is pushed */
 	struct record_calls *calls;    /* NULL = none are counted */
-	struct allocations *alloc;     /* NULL = not sampled */
+	struct record_alloc *alloc;    /* NULL = not sampled */
 	struct sink *sink;	       /* where samples go: the file, or what stands before it */
 	struct record_gate *gate;      /* NULL: every sample is wanted */
 	uint64_t begin_ns;	       /* of what is recorded */
@@ -159,7 +159,7 @@ static int sample_rounds(struct recording *r)
 					      record_gpu_timeout_ms(r->recorder.gpu, timeout));
 		record_gpu_drain(r->recorder.gpu);
 		record_calls_follow(r->calls, r->sink);
-		allocations_drain(r->alloc, r->sink);
+		record_alloc_drain(r->alloc, r->sink);
 		if (live < 0) {
 			log_error(-live, "read samples");
 			return live;
@@ -204,8 +204,9 @@ static void show_fetching(void *context, const char *name, uint64_t done, uint64
 
 static int finish(struct recording *r)
 {
-	struct name_frames names = { r->recorder.ops, r->recorder.source,  r->recorder.gpu,
-				     r->alloc,	      r->recorder.sandbox, r->debuginfod };
+	struct name_frames names = { r->recorder.ops,	  r->recorder.source,
+				     r->recorder.gpu,	  record_alloc_allocations(r->alloc),
+				     r->recorder.sandbox, r->debuginfod };
 	struct profile_stats stats;
 	enum rights before;
 	uint64_t end_ns;
@@ -215,7 +216,7 @@ static int finish(struct recording *r)
 	before = privileges_use(RIGHTS_BORROWED);
 	r->recorder.ops->stop(r->recorder.source, r->sink);
 	record_gpu_stop(r->recorder.gpu);
-	allocations_stop(r->alloc, r->sink);
+	record_alloc_stop(r->alloc, r->sink);
 	recording_summary_tell_reads(r->sink);
 	record_calls_stop(r->calls, r->sink);
 	end_ns = monotonic_ns();
@@ -232,6 +233,7 @@ static int finish(struct recording *r)
 	recfile_flush(r->output.file); /* the samples are safe before names are looked up */
 	if (r->progress_shown)
 		progress_clear();
+	record_alloc_say_missed(r->alloc, recfile_vocabulary(r->output.file));
 	record_name_frames(&names, recfile_vocabulary(r->output.file));
 	recfile_write_symbols(r->output.file);
 	err = recfile_finish(r->output.file, &stats, end_ns);
@@ -259,11 +261,10 @@ static void discard_file(struct recording *r)
 	unlink(r->opts->output);
 }
 
-static int cannot_run(const char *program, int err)
+/* Is a program started whose allocations are sampled? Recording begins at its entry point. */
+static bool starts_hooked(const struct recording *r)
 {
-	log_error(-err, "run '%s'", program);
-	log_hint("command -v says what a name runs; a program of this folder is ./NAME");
-	return err == -ENOENT ? 127 : 126; /* as env(1) and timeout(1) */
+	return r->alloc && r->opts->program;
 }
 
 /* Samples pass the gate first, then the part that charges them with idle GPUs. */
@@ -271,13 +272,41 @@ static void set_gate(struct recording *r)
 {
 	r->begin_ns = r->start_ns + r->opts->delay_ns;
 	record_gpu_wait_until(r->recorder.gpu, r->begin_ns);
+	if (starts_hooked(r))
+		r->begin_ns = UINT64_MAX / 2; /* go() knows */
 	r->sink = record_gpu_watch(r->recorder.gpu, r->output.continuous
 							    ? continuous_sink(r->output.continuous)
 							    : recfile_sink(r->output.file));
-	if (r->opts->delay_ns || r->opts->gpu.capture) {
+	if (r->opts->delay_ns || r->opts->gpu.capture || starts_hooked(r)) {
 		r->gate = record_gate_new(r->sink, r->begin_ns, r->recorder.gpu);
 		r->sink = record_gate_sink(r->gate);
 	}
+}
+
+/* What comes meanwhile is before the beginning: the gate leaves it out. */
+static void drain_source(void *context)
+{
+	struct recording *r = context;
+
+	r->recorder.ops->drain(r->recorder.source, r->sink, 0);
+}
+
+static int open_alloc(struct recording *r)
+{
+	const struct record_opts *o = r->opts;
+	const struct record_alloc_config config = {
+		.opts = &o->alloc,
+		.pids = o->pids,
+		.nr_pids = o->nr_pids,
+		.no_children = o->no_children,
+		.no_python = o->no_python,
+		.serve = drain_source,
+		.context = r,
+		.sandbox = r->recorder.sandbox,
+		.cache = r->recorder.cache,
+	};
+
+	return record_alloc_open(&config, &r->alloc);
 }
 
 static int open_parts(struct recording *r)
@@ -287,9 +316,7 @@ static int open_parts(struct recording *r)
 
 	err = err ? err : open_calls(r);
 	if (!err) /* puts hooks into the targets, so it comes after all that may fail */
-		err = record_alloc_open(&r->opts->alloc, r->recorder.ops->name, r->opts->pids,
-					r->opts->nr_pids, r->recorder.sandbox, r->recorder.cache,
-					&r->alloc);
+		err = open_alloc(r);
 	privileges_use(before);
 	if (!err)
 		recorder_await_tables(&r->recorder);
@@ -305,13 +332,48 @@ static int start(struct recording *r)
 	err = recorder_start(&r->recorder,
 			     record_calls_privileges(r->calls) | record_alloc_privileges(r->alloc));
 	if (!err) {
-		allocations_start(r->alloc);
+		record_alloc_start(r->alloc);
 		record_calls_start(r->calls, r->begin_ns,
 				   r->opts->duration_ns ? r->begin_ns + r->opts->duration_ns
 							: UINT64_MAX);
 	}
 	privileges_use(before);
 	return err;
+}
+
+/* Lets the program run. 0 or -errno; *ret_status is what sprof ends with then. */
+static int go(struct recording *r, int *ret_status)
+{
+	struct started_program *p = &r->recorder.program;
+	bool hooked = starts_hooked(r);
+	enum rights before;
+	int err;
+
+	*ret_status = OWN_FAILURE;
+	before = privileges_use(RIGHTS_BORROWED);
+	err = hooked ? record_alloc_follow_program(r->alloc, p->launch.pid) : 0;
+	privileges_use(before);
+	if (err) {
+		launch_cancel(&p->launch);
+		return err;
+	}
+	err = recorder_go(&r->recorder);
+	if (err) {
+		*ret_status = started_program_cannot_run(r->opts->program[0], err);
+		return err;
+	}
+	if (!hooked)
+		return 0;
+	before = privileges_use(RIGHTS_BORROWED);
+	err = record_alloc_hook_program(r->alloc, &p->ended, &p->status);
+	privileges_use(before);
+	if (err) {
+		started_program_wait(p);
+		return err;
+	}
+	r->begin_ns = monotonic_ns() + r->opts->delay_ns;
+	record_gate_begin(r->gate, r->begin_ns);
+	return 0;
 }
 
 static int run(struct recording *r)
@@ -331,10 +393,9 @@ static int run(struct recording *r)
 			launch_cancel(&r->recorder.program.launch);
 		return failure;
 	}
-	err = recorder_go(&r->recorder);
-	if (err) {
+	if (go(r, &failure)) {
 		discard_file(r);
-		return cannot_run(program, err);
+		return failure;
 	}
 	failure = program ? OWN_FAILURE : 1;
 	record_service_begin(&r->service);
@@ -373,7 +434,7 @@ static int record_main(int argc, char **argv)
 {
 	struct record_opts opts;
 	struct recording r = { .opts = &opts };
-	int status, err;
+	int status;
 
 	if (recorder_begin())
 		return 1;
@@ -383,16 +444,18 @@ static int record_main(int argc, char **argv)
 	else if (opts.verbose)
 		log_set_level(LOG_VERBOSE);
 	/* Checked before an older recording is renamed. */
-	err = opts.program ? launch_find(opts.program[0], NULL) : 0;
-	if (err) {
+	status = opts.program ? started_program_find(opts.program[0]) : 0;
+	if (status) {
 		record_opts_fini(&opts);
-		return cannot_run(opts.program[0], err);
+		return status;
 	}
-	err = prepare(&r, &opts);
-	status = !err ? run(&r) : opts.program ? OWN_FAILURE : 1;
+	if (prepare(&r, &opts))
+		status = opts.program ? OWN_FAILURE : 1;
+	else
+		status = run(&r);
 	recorder_close_source(&r.recorder);
 	record_calls_free(r.calls);
-	allocations_free(r.alloc);
+	record_alloc_free(r.alloc);
 	record_gate_free(r.gate);
 	continuous_free(r.output.continuous);
 	record_service_fini(&r.service);

@@ -1,10 +1,12 @@
 /*
  * Which module's malloc the program calls is decided by its dynamic linker; here every module that
- * defines one is hooked, as an allocation is counted where it is made.
+ * defines one is hooked, as an allocation is counted where it is made. But if the program itself
+ * defines malloc, the dynamic linker has all modules call that one.
  */
 #include "cli/alloc/alloc_functions.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,132 +16,207 @@
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
 #include "core/untrusted/remote_read.h"
+#include "sampler/alloc/alloc_names.h"
 #include "sampler/alloc/allocations.h"
 #include "sampler/target/open_mapped.h"
 #include "sampler/target/proc_maps.h"
 #include "symbolizer/confined_functions.h"
 
 #define SEARCH_NS (10ull * 1000 * 1000 * 1000)
-#define MAPPINGS_MAX 1024u
+#define MAPPINGS_MAX 4096u
 #define POLL_MS 100
-/* Not hooked, but worth a warning. */
-#define ENTRY_OPERATOR_NEW NR_ALLOC_ENTRIES
-#define ENTRY_PYTHON (NR_ALLOC_ENTRIES + 1)
-
-static const struct {
-	const char *name;
-	enum alloc_entry entry;
-} names[] = {
-	{ "malloc", ALLOC_MALLOC },
-	{ "free", ALLOC_FREE },
-	{ "calloc", ALLOC_CALLOC },
-	{ "realloc", ALLOC_REALLOC },
-	{ "memalign", ALLOC_ALIGNED },
-	{ "aligned_alloc", ALLOC_ALIGNED },
-	{ "posix_memalign", ALLOC_POSIX_ALIGNED },
-	{ "valloc", ALLOC_MALLOC },
-	{ "pvalloc", ALLOC_MALLOC },
-	{ "cfree", ALLOC_FREE },
-	/* An operator new beside malloc does not go through it: jemalloc, tcmalloc. */
-	{ "_Znwm", ENTRY_OPERATOR_NEW },
-	/* It takes small objects from pools of its own. */
-	{ "PyObject_Malloc", ENTRY_PYTHON },
-};
-#define NR_NAMES (sizeof(names) / sizeof(*names))
 
 /* An executable mapping of a file. */
 struct text {
-	uint64_t start, end, pgoff;
+	uint64_t start, end, pgoff, ino;
 	char *path;
-	int fd;
+	int fd; /* until it was searched, then -1 */
+	bool is_mapped;
 };
 
-struct finder {
+struct alloc_finder {
 	pid_t pid;
+	unsigned int wanted; /* enum alloc_wanted */
+	const struct sandbox *sandbox;
 	struct text *texts;
 	size_t nr_texts, texts_capacity;
 	struct alloc_function *found;
 	size_t nr, capacity;
-	bool own_operator_new, has_python, unread;
+	char program[PATH_MAX];
+	bool program_has_malloc, is_later, has_unread;
 };
 
-static void add_text(struct finder *f, const struct file_mapping *m)
+struct alloc_finder *alloc_finder_new(pid_t pid, unsigned int wanted, const struct sandbox *sandbox)
 {
-	if (f->nr_texts == MAPPINGS_MAX)
+	struct alloc_finder *f = xcalloc(1, sizeof(*f));
+	ssize_t n = remote_read_link(pid, "exe", f->program, sizeof(f->program) - 1);
+
+	f->program[n > 0 ? n : 0] = '\0';
+	f->pid = pid;
+	f->wanted = wanted;
+	f->sandbox = sandbox;
+	return f;
+}
+
+static void forget_found(struct alloc_finder *f)
+{
+	for (size_t i = 0; i < f->nr; i++) {
+		free(f->found[i].name);
+		free((char *)f->found[i].path);
+	}
+	f->nr = 0;
+}
+
+void alloc_finder_free(struct alloc_finder *f)
+{
+	if (!f)
+		return;
+	forget_found(f);
+	for (size_t i = 0; i < f->nr_texts; i++) {
+		free(f->texts[i].path);
+		if (f->texts[i].fd >= 0)
+			close(f->texts[i].fd);
+	}
+	free(f->texts);
+	free(f->found);
+	free(f);
+}
+
+bool alloc_finder_has_unread(const struct alloc_finder *f)
+{
+	return f->has_unread;
+}
+
+/* ---- mappings */
+
+static struct text *find_text(const struct alloc_finder *f, const struct file_mapping *m)
+{
+	for (size_t i = 0; i < f->nr_texts; i++)
+		if (f->texts[i].start == m->start && f->texts[i].end == m->end &&
+		    f->texts[i].ino == m->ino)
+			return &f->texts[i];
+	return NULL;
+}
+
+/*
+ * Is there anything to look for in the file? PyTorch's function is in libc10.so, or in a program
+ * that is linked with it.
+ */
+static bool is_of_interest(const struct alloc_finder *f, const char *path)
+{
+	const char *name = strrchr(path, '/');
+
+	return f->wanted & ALLOC_WANT_MALLOC || !strcmp(path, f->program) ||
+	       (name && !strncmp(name, "/libc10", 7));
+}
+
+static void see_text(struct alloc_finder *f, const struct file_mapping *m)
+{
+	struct text *t = find_text(f, m);
+
+	if (t)
+		t->is_mapped = true;
+	if (t || f->nr_texts == MAPPINGS_MAX)
 		return;
 	f->texts = xgrow(f->texts, &f->texts_capacity, f->nr_texts + 1, sizeof(*f->texts));
 	f->texts[f->nr_texts++] = (struct text){
 		.start = m->start,
 		.end = m->end,
 		.pgoff = m->pgoff,
+		.ino = m->ino,
 		.path = xstrdup(m->path),
-		.fd = open_mapped(m),
+		.fd = is_of_interest(f, m->path) ? open_mapped(m) : -1,
+		.is_mapped = true,
 	};
 }
 
-static void read_texts(struct finder *f)
+/* What was unmapped may come back, without hooks. */
+static void forget_unmapped(struct alloc_finder *f)
+{
+	size_t nr = 0;
+
+	for (size_t i = 0; i < f->nr_texts; i++) {
+		if (f->texts[i].is_mapped)
+			f->texts[nr++] = f->texts[i];
+		else
+			free(f->texts[i].path);
+	}
+	f->nr_texts = nr;
+}
+
+static void read_texts(struct alloc_finder *f)
 {
 	FILE *maps = remote_open(f->pid, "maps");
 	char *line = NULL;
 	size_t size = 0;
 
-	while (maps && getline(&line, &size, maps) > 0) {
+	if (!maps)
+		return;
+	for (size_t i = 0; i < f->nr_texts; i++)
+		f->texts[i].is_mapped = false;
+	while (getline(&line, &size, maps) > 0) {
 		struct file_mapping m = { .pid = f->pid };
 		bool executable = false;
 
 		if (proc_maps_parse(line, &m, &executable) && executable && m.ino &&
 		    m.path[0] == '/')
-			add_text(f, &m);
+			see_text(f, &m);
 	}
 	free(line);
-	if (maps)
-		fclose(maps);
+	fclose(maps);
+	forget_unmapped(f);
 }
 
-static void add_function(struct finder *f, const struct text *text,
+/* ---- functions */
+
+static bool is_pythons(unsigned int entry)
+{
+	return entry >= ALLOC_NAME_PYTHON_RAW;
+}
+
+static void add_function(struct alloc_finder *f, const struct text *text,
 			 const struct named_function *function)
 {
+	const struct alloc_name *name = &alloc_names[function->glob];
 	struct alloc_function *a;
 
 	if (function->is_local || function->is_resolver || function->offset < text->pgoff ||
 	    function->offset >= text->pgoff + (text->end - text->start))
 		return;
-	if (names[function->glob].entry == ENTRY_PYTHON)
-		return;
-	if (names[function->glob].entry == ENTRY_OPERATOR_NEW) {
-		f->own_operator_new = true;
-		return;
-	}
 	f->found = xgrow(f->found, &f->capacity, f->nr + 1, sizeof(*f->found));
 	a = &f->found[f->nr];
 	*a = (struct alloc_function){
-		.path = text->path,
-		.entry = names[function->glob].entry,
+		.entry = name->entry,
 		.address = text->start + (function->offset - text->pgoff),
 		.size = function->size,
 		.text_start = text->start,
 		.text_end = text->end,
-		.is_main = true,
+		.is_main = !f->is_later,
 	};
 	if (pread(text->fd, a->file, sizeof(a->file), (off_t)function->offset) !=
 	    (ssize_t)sizeof(a->file))
 		return;
-	a->name = xstrdup(names[function->glob].name);
+	a->name = xstrdup(name->name);
 	a->path = xstrdup(text->path);
 	f->nr++;
 }
 
-static void take(struct finder *f, const struct text *text, const struct named_function *functions,
-		 size_t nr)
+static void take(struct alloc_finder *f, const struct text *text,
+		 const struct named_function *functions, size_t nr)
 {
-	bool defines_malloc = false;
+	bool has_malloc = false, is_wanted, is_program = !strcmp(text->path, f->program);
 
+	for (size_t i = 0; i < nr; i++)
+		has_malloc |= !functions[i].is_local && functions[i].glob == 0;
+	f->program_has_malloc |= has_malloc && is_program;
+	has_malloc &= is_program || !f->program_has_malloc;
 	for (size_t i = 0; i < nr; i++) {
-		defines_malloc |= !functions[i].is_local && functions[i].glob == 0;
-		f->has_python |= names[functions[i].glob].entry == ENTRY_PYTHON;
+		unsigned int entry = alloc_names[functions[i].glob].entry;
+
+		is_wanted = f->wanted & ALLOC_WANT_MALLOC && (has_malloc || is_pythons(entry));
+		if (is_wanted)
+			add_function(f, text, &functions[i]);
 	}
-	for (size_t i = 0; defines_malloc && i < nr; i++)
-		add_function(f, text, &functions[i]);
 }
 
 /* Waits for the child that reads the file, at most until then. */
@@ -157,70 +234,46 @@ static int await(struct functions_search *search, uint64_t until_ns,
 	return err;
 }
 
-static void search(struct finder *f, const struct sandbox *sandbox, const struct text *text,
-		   uint64_t until_ns)
+static void search(struct alloc_finder *f, const struct text *text, uint64_t until_ns)
 {
-	const char *globs[NR_NAMES];
+	const char **globs = xcalloc(nr_alloc_names, sizeof(*globs));
 	struct named_function *functions = NULL;
 	struct functions_search *search;
 	size_t nr = 0;
 	int err;
 
-	for (size_t i = 0; i < NR_NAMES; i++)
-		globs[i] = names[i].name;
-	err = functions_search_start(sandbox, text->fd, f->pid, text->path, globs, NR_NAMES,
-				     &search);
+	for (size_t i = 0; i < nr_alloc_names; i++)
+		globs[i] = alloc_names[i].name;
+	err = functions_search_start(f->sandbox, text->fd, f->pid, text->path, globs,
+				     nr_alloc_names, &search);
+	free(globs);
 	if (!err) {
 		err = await(search, until_ns, &functions, &nr);
 		functions_search_free(search);
 	}
-	f->unread |= err == -ECHILD || err == -ETIMEDOUT || err == -EBADMSG;
+	f->has_unread |= err == -ECHILD || err == -ETIMEDOUT || err == -EBADMSG;
 	if (err)
 		return;
 	take(f, text, functions, nr);
 	function_names_free(functions, nr);
 }
 
-static char *note(const struct finder *f)
-{
-	if (f->unread)
-		return xstrdup("some of its files could not be read: allocation functions in them "
-			       "are not counted");
-	if (f->has_python)
-		return xstrdup("Python takes objects of up to 512 bytes from pools of its own: "
-			       "they are not counted, nor are Python frames shown");
-	if (f->own_operator_new)
-		return xstrdup("its allocator has an operator new of its own, which is not "
-			       "counted: only malloc and its kin are");
-	return NULL;
-}
-
-void alloc_functions_find(pid_t pid, const struct sandbox *sandbox,
-			  struct alloc_function **ret_functions, size_t *ret_nr, char **ret_note)
+size_t alloc_finder_look(struct alloc_finder *f, const struct alloc_function **ret_functions)
 {
 	uint64_t until = monotonic_ns() + SEARCH_NS;
-	struct finder f = { .pid = pid };
 
-	read_texts(&f);
-	for (size_t i = 0; i < f.nr_texts; i++)
-		if (f.texts[i].fd >= 0)
-			search(&f, sandbox, &f.texts[i], until);
-	*ret_note = note(&f);
-	for (size_t i = 0; i < f.nr_texts; i++) {
-		if (f.texts[i].fd >= 0)
-			close(f.texts[i].fd);
-		free(f.texts[i].path);
-	}
-	free(f.texts);
-	*ret_functions = f.found;
-	*ret_nr = f.nr;
-}
+	forget_found(f);
+	read_texts(f);
+	for (size_t i = 0; i < f->nr_texts; i++) {
+		struct text *t = &f->texts[i];
 
-void alloc_functions_free(struct alloc_function *functions, size_t nr)
-{
-	for (size_t i = 0; i < nr; i++) {
-		free(functions[i].name);
-		free((char *)functions[i].path);
+		if (t->fd < 0)
+			continue;
+		search(f, t, until);
+		close(t->fd);
+		t->fd = -1;
 	}
-	free(functions);
+	f->is_later = true;
+	*ret_functions = f->found;
+	return f->nr;
 }

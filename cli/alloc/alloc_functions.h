@@ -1,23 +1,37 @@
 /*
  * Finds the allocation functions of a process: in each file that it maps and that defines malloc,
- * by symbol.
+ * by symbol; and what leads to those of its Python.
  */
 #ifndef SPROF_ALLOC_FUNCTIONS_H
 #define SPROF_ALLOC_FUNCTIONS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
+struct alloc_finder;
 struct alloc_function;
 struct sandbox;
 
+/* What is looked for. */
+enum alloc_wanted {
+	ALLOC_WANT_MALLOC = 1,	/* malloc(3) and its kin, operator new, Python's tables */
+};
+
 /*
- * Files are read by children in the sandbox. `functions` are for alloc_functions_free(); none if
- * the process maps no file that defines malloc. *ret_note: what the functions do not cover, for the
- * user, or NULL; free().
+ * `wanted`: bits of enum alloc_wanted. Files are read by children in the sandbox, which must
+ * outlive the result.
  */
-void alloc_functions_find(pid_t pid, const struct sandbox *sandbox,
-			  struct alloc_function **ret_functions, size_t *ret_nr, char **ret_note);
-void alloc_functions_free(struct alloc_function *functions, size_t nr);
+struct alloc_finder *alloc_finder_new(pid_t pid, unsigned int wanted,
+				      const struct sandbox *sandbox);
+void alloc_finder_free(struct alloc_finder *finder); /* NULL is fine */
+
+/*
+ * Looks into the files that were not mapped at the last look. The functions are the finder's, until
+ * the next look. Returns their number; 0 also where the process has ended.
+ */
+size_t alloc_finder_look(struct alloc_finder *finder, const struct alloc_function **ret_functions);
+/* Could some of its files not be read? */
+bool alloc_finder_has_unread(const struct alloc_finder *finder);
 
 #endif

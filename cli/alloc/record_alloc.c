@@ -1,14 +1,21 @@
-/* Finds the functions of each process, and has them hooked. */
+/*
+ * A program that is started is hooked at its entry point, where all that it needs is mapped and
+ * nothing of it has run.
+ */
 #include "cli/alloc/record_alloc.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/alloc/alloc_functions.h"
+#include "cli/alloc/follow_alloc.h"
+#include "core/base/alloc.h"
 #include "core/base/log.h"
 #include "core/rights/privileges.h"
 #include "sampler/alloc/allocations.h"
+#include "sampler/inject/entry_stop.h"
 
 #define INTERVAL_MIN 1024u
 #define INTERVAL_MAX (1ull << 36)
@@ -17,9 +24,11 @@
 
 static const struct argp_option options[] = {
 	{ "alloc", OPT_ALLOC, "INTERVAL", OPTION_ARG_OPTIONAL,
-	  "With -p: also sample the memory that these processes allocate, on average each INTERVAL "
-	  "bytes (64k, 2m; default: so that 2000 samples come in a second): columns allocated and "
-	  "live; their allocation functions are hooked while it records",
+	  "Also sample the memory that the processes allocate, on average each INTERVAL bytes "
+	  "(64k, 2m; default: 2000 samples in a second of CPU time): columns allocated and "
+	  "live; their allocation functions are hooked while it records. --alloc=python: only what "
+	  "Python code asked for, itself or through a library. --alloc=growth, of any "
+	  "targets: hook nothing, and sample where memory in RAM grows, by page faults",
 	  0 },
 	{ 0 }
 };
@@ -48,92 +57,172 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 	if (key != OPT_ALLOC)
 		return ARGP_ERR_UNKNOWN;
+	if (arg && !strcmp(arg, "growth")) {
+		o->growth = true;
+		return 0;
+	}
 	o->wanted = true;
+	if (arg && !strcmp(arg, "python")) {
+		o->python = true;
+		return 0;
+	}
 	o->interval = arg ? parse_interval(arg, state) : 0;
 	return 0;
 }
 
 const struct argp record_alloc_argp = { options, parse, NULL, NULL, NULL, NULL, NULL };
 
-void alloc_opts_check(const struct record_alloc_opts *o, size_t nr_named, const char *segments,
-		      const char *source, struct argp_state *state)
+void alloc_opts_check(const struct record_alloc_opts *o, size_t nr_named, bool program,
+		      bool no_python, const char *segments, const char *source,
+		      struct argp_state *state)
 {
-	if (o->wanted && !nr_named)
-		argp_error(state, "--alloc needs -p: it samples the memory of running processes");
+	if (o->python && no_python)
+		argp_error(state, "--alloc=python and --no-python exclude each other");
+	if (o->growth && (!strcmp(source, "perf") || !strcmp(source, "timer")))
+		argp_error(state, "source %s does not see memory grow, only ebpf does", source);
+	if (o->wanted && !nr_named && !program)
+		argp_error(state, "--alloc needs -p or a program: it samples the memory of chosen "
+				  "processes");
 	if (o->wanted && segments)
 		argp_error(state, "--alloc has no place in segments yet: it takes no --continuous");
-	if (o->wanted && !strcmp(source, "timer"))
-		argp_error(state, "--alloc and source timer both put code into a process: only "
-				  "one of them can");
 }
 
-static int refuse(pid_t pid, int err, const struct inject_reason *reason)
+struct record_alloc {
+	struct allocations *allocations;
+	struct follow_alloc *follow;
+	struct entry_stop stop;
+};
+
+/* Children that are there already must not all be hooked: they may be anything. */
+static int add_processes(struct record_alloc *a, const struct record_alloc_config *c)
 {
-	log_error(reason->why[0] ? 0 : -err, "sample the allocations of process %d%s%s", (int)pid,
-		  reason->why[0] ? ": " : "", reason->why);
-	if (reason->hint[0])
-		log_hint("%s", reason->hint);
+	int err = 0;
+
+	for (size_t i = 0; i < c->nr_pids && !err; i++) {
+		err = follow_alloc_add(a->follow, c->pids[i]);
+		if (err && c->opts->growth) {
+			log_warning("of process %d only growth of memory is sampled",
+				    (int)c->pids[i]);
+			err = 0;
+		}
+	}
 	return err;
 }
 
-static int attach(struct allocations *a, pid_t pid, const struct sandbox *sandbox)
+int record_alloc_open(const struct record_alloc_config *c, struct record_alloc **ret)
 {
-	struct inject_reason reason = { "", "" };
-	struct alloc_function *functions;
-	char *note;
-	size_t nr;
-	int err;
-
-	alloc_functions_find(pid, sandbox, &functions, &nr, &note);
-	if (!nr) {
-		inject_refuse(&reason, -ENOENT,
-			      "a static program without symbols has none that can be found; "
-			      "-e page-faults shows where memory grows",
-			      "none of its files defines malloc");
-		free(note);
-		return refuse(pid, -ENOENT, &reason);
-	}
-	err = allocations_attach(a, pid, functions, nr, &reason);
-	alloc_functions_free(functions, nr);
-	if (!err && note)
-		log_warning("process %d: %s", (int)pid, note);
-	free(note);
-	return err ? refuse(pid, err, &reason) : 0;
-}
-
-int record_alloc_open(const struct record_alloc_opts *opts, const char *source, const pid_t *pids,
-		      size_t nr_pids, const struct sandbox *sandbox, struct table_cache *cache,
-		      struct allocations **ret)
-{
-	struct allocations *a;
+	struct record_alloc *a;
 	int err;
 
 	*ret = NULL;
-	if (!opts->wanted)
+	if (!c->opts->wanted)
 		return 0;
-	if (!strcmp(source, "timer")) {
-		log_error(0, "sample allocations: the source timer puts code of its own into the "
-			     "process");
-		log_hint("use --source ebpf or perf");
-		return -ENOTSUP;
-	}
-	err = allocations_new(opts->interval, sandbox, cache, &a);
+	a = xcalloc(1, sizeof(*a));
+	err = allocations_new(c->opts->interval, !c->no_python, c->sandbox, c->cache,
+			      &a->allocations);
 	if (err) {
 		log_error(-err, "share memory with targets");
+		free(a);
 		return err;
 	}
-	for (size_t i = 0; i < nr_pids && !err; i++)
-		err = attach(a, pids[i], sandbox);
-	if (err) {
-		allocations_free(a);
-		return err;
-	}
-	*ret = a;
-	return 0;
+	a->stop.serve = c->serve;
+	a->stop.context = c->context;
+	if (c->opts->python)
+		allocations_keep_pythons(a->allocations);
+	a->follow = follow_alloc_new(a->allocations, ALLOC_WANT_MALLOC, c->sandbox,
+				     !c->no_children);
+	err = add_processes(a, c);
+	if (err)
+		record_alloc_free(a);
+	else
+		*ret = a;
+	return err;
 }
 
-/* Those of a process of another user: its threads are held, and its memory is written. */
-uint64_t record_alloc_privileges(const struct allocations *a)
+void record_alloc_free(struct record_alloc *a)
+{
+	if (!a)
+		return;
+	follow_alloc_free(a->follow);
+	allocations_free(a->allocations);
+	free(a);
+}
+
+/* ---- a program that is started */
+
+static int cannot_start(int err)
+{
+	log_error(-err, "stop the program at its entry point");
+	log_hint("start it without --alloc and use sprof record --alloc -p PID");
+	return err;
+}
+
+int record_alloc_follow_program(struct record_alloc *a, pid_t pid)
+{
+	int err = a ? entry_stop_follow(&a->stop, pid) : 0;
+
+	return err ? cannot_start(err) : 0;
+}
+
+int record_alloc_hook_program(struct record_alloc *a, bool *ret_ended, int *ret_status)
+{
+	int err = a ? entry_stop_arrive(&a->stop) : 0;
+
+	if (!a)
+		return 0;
+	*ret_ended = a->stop.has_ended;
+	*ret_status = a->stop.status;
+	if (*ret_ended)
+		return 0; /* as if it had ended later: its status says why */
+	if (!err) {
+		err = follow_alloc_add(a->follow, a->stop.pid);
+		if (!err)
+			err = entry_stop_release(&a->stop);
+		else
+			a->stop.has_ended = true; /* it is killed below */
+	}
+	if (err && !a->stop.has_ended)
+		cannot_start(err);
+	if (err)
+		kill(a->stop.pid, SIGKILL);
+	return err;
+}
+
+/* ---- while it runs, and after */
+
+void record_alloc_start(struct record_alloc *a)
+{
+	if (a)
+		allocations_start(a->allocations);
+}
+
+void record_alloc_drain(struct record_alloc *a, struct sink *sink)
+{
+	if (!a)
+		return;
+	allocations_drain(a->allocations, sink);
+	follow_alloc_look(a->follow, sink);
+}
+
+void record_alloc_stop(struct record_alloc *a, struct sink *sink)
+{
+	if (a)
+		allocations_stop(a->allocations, sink);
+}
+
+void record_alloc_say_missed(const struct record_alloc *a, const struct profile *profile)
+{
+	if (a)
+		follow_alloc_say_missed(a->follow, profile);
+}
+
+const struct allocations *record_alloc_allocations(const struct record_alloc *a)
+{
+	return a ? a->allocations : NULL;
+}
+
+/* Of a process of another user: its threads are held, and its memory is written. */
+uint64_t record_alloc_privileges(const struct record_alloc *a)
 {
 	return a ? PRIVILEGES_TO_FOLLOW | PRIVILEGE(CAP_DAC_OVERRIDE) : 0;
 }

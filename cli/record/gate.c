@@ -35,6 +35,11 @@ struct record_gate *record_gate_new(struct sink *to, uint64_t begin_ns,
 	return g;
 }
 
+void record_gate_begin(struct record_gate *g, uint64_t begin_ns)
+{
+	g->begin_ns = begin_ns;
+}
+
 void record_gate_free(struct record_gate *g)
 {
 	if (!g)

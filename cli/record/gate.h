@@ -17,6 +17,8 @@ struct sink;
  */
 struct record_gate *record_gate_new(struct sink *to, uint64_t begin_ns,
 				    const struct record_gpu *gpu);
+/* Recording begins at another time; nothing may have passed so far. */
+void record_gate_begin(struct record_gate *gate, uint64_t begin_ns);
 void record_gate_free(struct record_gate *gate); /* NULL is fine */
 struct sink *record_gate_sink(struct record_gate *gate);
 

@@ -9,10 +9,13 @@
 #include <stdint.h>
 
 #include "cli/gpu/record_gpu.h"
+#include "core/profile/profile.h"
 #include "core/profile/source.h"
 #include "core/rights/privileges.h"
 #include "sampler/alloc/allocations.h"
 #include "symbolizer/symbolizer.h"
+
+#define OWN_CODE "[allocation hook]"
 
 static int open_module(void *context, uint32_t module)
 {
@@ -45,6 +48,30 @@ static int kernel_symbol(void *context, uint64_t address, char *name, size_t siz
 	return result;
 }
 
+/* Names the code that we have put into targets. Our hooks are runtime code to the sources. */
+static void name_own_code(const struct allocations *alloc, struct profile *p)
+{
+	uint32_t name = profile_string(p, OWN_CODE, sizeof(OWN_CODE) - 1);
+
+	for (uint32_t i = 0; i < p->nr_frames; i++) {
+		const struct profile_frame *f = &p->frames[i];
+		const struct profile_module *m = &p->modules[f->module];
+		const struct profile_function function = {
+			.name = name,
+			.system_name = name,
+			.module = f->module,
+			.kind = FUNCTION_JIT,
+		};
+		struct profile_location at = { 0 };
+
+		if (m->kind != MODULE_JIT ||
+		    !allocations_own_code(alloc, (pid_t)m->pid, f->address))
+			continue;
+		at.function = profile_function(p, &function);
+		profile_set_locations(p, i, &at, 1);
+	}
+}
+
 void record_name_frames(struct name_frames *n, struct profile *vocabulary)
 {
 	const struct symbolizer_opts opts = {
@@ -57,6 +84,8 @@ void record_name_frames(struct name_frames *n, struct profile *vocabulary)
 	};
 	struct symbolizer_stats stats;
 
+	if (n->alloc)
+		name_own_code(n->alloc, vocabulary);
 	symbolizer_run(vocabulary, &opts, &stats);
 	record_gpu_name_frames(n->gpu, vocabulary);
 }

@@ -13,10 +13,10 @@ struct source_ops;
 struct name_frames {
 	const struct source_ops *ops;
 	struct source *source;
-	struct record_gpu *gpu;	       /* also has modules; NULL without a GPU */
-	struct allocations *alloc;     /* has modules, too; or NULL */
-	struct sandbox *sandbox;       /* where files of targets are parsed */
-	struct debuginfod *debuginfod; /* NULL = not asked for */
+	struct record_gpu *gpu;		 /* also has modules; NULL without a GPU */
+	const struct allocations *alloc; /* has modules, too; or NULL */
+	struct sandbox *sandbox;	 /* where files of targets are parsed */
+	struct debuginfod *debuginfod;	 /* NULL = not asked for */
 };
 
 void record_name_frames(struct name_frames *n, struct profile *vocabulary);

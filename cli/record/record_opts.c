@@ -100,7 +100,9 @@ static void check(struct record_opts *o, struct argp_state *state)
 	sampling_opts_check(o, state);
 	if (o->nr_calls && (o->nr_cgroups || o->by_user))
 		argp_error(state, "--calls needs -p, -a or a program");
-	alloc_opts_check(&o->alloc, o->nr_pids + o->nr_names, o->continuous.path, o->source, state);
+	alloc_opts_check(&o->alloc, o->nr_pids + o->nr_names, o->program, o->no_python,
+			 o->continuous.path, o->source, state);
+	o->events.growth = o->alloc.growth;
 	if (!strcmp(o->output, "-"))
 		argp_error(state, "a recording goes to a file, not to standard output");
 	if (o->syscalls && (!strcmp(o->source, "perf") || !strcmp(o->source, "timer")))

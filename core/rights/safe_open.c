@@ -89,11 +89,6 @@ static bool may_not_be_asked(int path_fd)
 	return mount_trust(path_fd) != MOUNT_TRUSTED;
 }
 
-int safe_open_again(int path_fd, uint64_t size_max)
-{
-	return may_not_be_asked(path_fd) ? -EPERM : safe_open_trusted(path_fd, size_max);
-}
-
 /* Opens what was looked up, and lets go of the lookup. */
 static int finish(int path_fd, uint64_t size_max)
 {

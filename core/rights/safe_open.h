@@ -49,10 +49,9 @@ int safe_open_root_at(const char *path);
 int safe_open_mark(int root);
 
 /*
- * Opens for reading what an O_PATH descriptor refers to, after the same checks. The O_PATH
- * descriptor stays open. safe_open_trusted() leaves out the check of the mount.
+ * Opens for reading what an O_PATH descriptor refers to, after the same checks but that of the
+ * mount, which is the caller's. The O_PATH descriptor stays open.
  */
-int safe_open_again(int path_fd, uint64_t size_max);
 int safe_open_trusted(int path_fd, uint64_t size_max);
 
 /*

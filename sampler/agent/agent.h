@@ -210,9 +210,12 @@ struct agent_place {
 	__u32 nr;
 };
 
-/* Begins an AGENT_CODE record of nr_words behind its header. 0, or -1 where there is no room. */
-AGENT_HIDDEN int agent_begin_code(struct agent_region *region, const struct agent_taken *taken,
-				  __u32 nr_words, struct agent_place *ret_place);
+/*
+ * How python.c sends a code object: a record of nr_words is begun, put and committed. Each payload
+ * has its own: record.c, and alloc/code_record.c. 0, or -1 where there is no room.
+ */
+AGENT_HIDDEN int agent_begin_code(const struct agent_python *python, __u32 nr_words,
+				  struct agent_place *ret_place);
 AGENT_HIDDEN void agent_put_words(struct agent_place *place, const __u64 *words, __u32 nr);
 AGENT_HIDDEN void agent_commit(const struct agent_place *place);
 

@@ -41,6 +41,8 @@ static void prepare_python(struct agent_region *r, const struct agent_taken *t,
 	if (!w->generation || !layout->runtime)
 		return;
 	p->layout = layout;
+	p->codes = r->codes;
+	p->nr_codes = &r->nr_codes;
 	p->region = r;
 	p->taken = t;
 	p->budget = &w->budget;

@@ -91,7 +91,7 @@ static int put_code(const struct agent_python *p)
 	__u64 at = p->code.address;
 	struct agent_place place;
 
-	if (agent_begin_code(p->region, p->taken, (__u32)sizeof(p->code) / 8 + nr_table, &place))
+	if (agent_begin_code(p, (__u32)sizeof(p->code) / 8 + nr_table, &place))
 		return -1;
 	agent_put_words(&place, (const __u64 *)&p->code, sizeof(p->code) / 8);
 	for (__u32 i = 0; i < nr_table; i++, at += 8) {
@@ -119,12 +119,12 @@ static __always_inline __u64 py_code_id(const struct py_layout *l, struct py_run
 {
 	struct agent_python *p = home;
 	__u64 key = py_code_print(l, r, 0);
-	struct code_slot *slot = &p->region->codes[key & (CODE_SLOTS - 1)];
+	struct code_slot *slot = &p->codes[key & (CODE_SLOTS - 1)];
 	__u64 id = py_slot_id(slot, key);
 
 	if (id)
 		return id;
-	p->code.id = __atomic_add_fetch(&p->region->nr_codes, 1, __ATOMIC_RELAXED) & CODE_ID_MASK;
+	p->code.id = __atomic_add_fetch(p->nr_codes, 1, __ATOMIC_RELAXED) & CODE_ID_MASK;
 	py_fill_code(l, &r->walk, &p->code);
 	p->code.linetable_copied = linetable_size(p);
 	if (put_code(p))

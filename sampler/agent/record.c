@@ -121,9 +121,10 @@ static int has_room(const struct agent_region *r, __u32 slot, __u32 nr_words, __
 	return used + nr_words < share;
 }
 
-int agent_begin_code(struct agent_region *r, const struct agent_taken *t, __u32 nr_words,
-		     struct agent_place *p)
+int agent_begin_code(const struct agent_python *python, __u32 nr_words, struct agent_place *p)
 {
+	const struct agent_taken *t = python->taken;
+	struct agent_region *r = python->region;
 	const struct agent_sample head = {
 		.type = AGENT_CODE,
 		.tid = t->tid,

@@ -141,11 +141,15 @@ struct agent_taken;
 struct agent_python {
 	struct py_runs runs; /* first: py_read() gets a pointer to it and finds the rest */
 	const struct py_layout *layout;
+	struct code_slot *codes; /* CODE_SLOTS code objects that were sent, */
+	__u64 *nr_codes;	 /* and how many numbers were given out */
+	/* of the timer source's agent, whose records need them; else NULL */
 	struct agent_region *region;
 	const struct agent_taken *taken;
-	struct walk_budget *budget; /* the walk's */
-	__u64 *frames;		    /* the stack that is being made, */
-	__u32 nr;		    /* and how many frames it has */
+	struct walk_budget *budget;	  /* the walk's */
+	__u64 *frames;			  /* the stack that is being made, */
+	__u32 nr;			  /* and how many frames it has */
+	__s32 tid;			  /* of a thread that allocates: its records need it */
 	__u64 pages[REGION_PYTHON_PAGES]; /* readable, by their number; 0 = none */
 	struct code_record code;	  /* being sent */
 	__u32 nr_words, pad;

@@ -7,24 +7,20 @@
  */
 #include <errno.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
 #include <time.h>
 
+#include "core/base/alloc.h"
 #include "core/base/clock.h"
 #include "core/portable/walk_tables.h"
+#include "sampler/alloc/alloc_memory.h"
 #include "sampler/alloc/alloc_target.h"
 #include "sampler/alloc/hold_threads.h"
-#include "sampler/alloc/near_gap.h"
-#include "sampler/attach/attach.h"
-#include "sampler/attach/hand_over.h"
-#include "sampler/attach/payload.h"
 #include "sampler/inject/inject.h"
 #include "sampler/inject/quiesce.h"
+#include "sampler/walk/walk_publisher.h"
 
-#define STOP_LIMIT_MS 500u
-#define CALL_LIMIT_MS 1000u
 #define HOLD_LIMIT_MS 100u
 #define HOLD_TRIES 50
 #define QUIET_TRIES 200
@@ -33,148 +29,28 @@
 #define DETACH_TRIES 6
 #define FIRST_PAUSE_NS (20 * 1000 * 1000) /* as attach.c */
 #define ALIVE_NS (2000ull * 1000 * 1000)
-#define PAGE 4096ull
-#define PRIVATE_SIZE ((sizeof(struct alloc_private) + PAGE - 1) & ~(PAGE - 1))
 
 struct work {
 	struct alloc_target *target;
 	struct inject_reason *reason;
 };
 
-static const struct alloc_payload *payload(void)
-{
-	return (const struct alloc_payload *)alloc_payload_bin;
-}
-
 static void pause_for(long ns)
 {
 	nanosleep(&(struct timespec){ 0, ns }, NULL);
 }
 
-/* ---- memory */
-
-/* With the arguments that seccomp filters were asked about (seccomp_calls.h). */
-static struct inject_call map_private_call(const struct alloc_target *t)
+/* Those whose recorder was killed have no memory that is shared with us. */
+static void set_stage(struct alloc_target *t, enum alloc_stage stage)
 {
-	return (struct inject_call){
-		SYS_mmap,
-		{ t->code, ALLOC_CODE_SIZE + PRIVATE_SIZE, PROT_READ | PROT_EXEC,
-		  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, (uint64_t)-1, 0 },
-		0,
-	};
-}
-
-/* The shared part, then the tables of the walker, behind the stub. */
-static int map_shared(struct inject *i, struct alloc_target *t, struct inject_reason *reason)
-{
-	const uint64_t stub = inject_stub(i), shared = stub + INJECT_STUB_SIZE,
-		       space = shared + sizeof(struct alloc_shared),
-		       arena = space + sizeof(struct walk_space),
-		       end = arena + sizeof(struct walk_arena);
-	const struct attach_layout first = { stub, shared, shared, space, space, space };
-	const struct attach_layout second = { stub, space, space, space, arena, end };
-	struct attach_files files = { .region_fd = t->shared_fd, .arena_fd = -1 };
-	const struct inject_call then = map_private_call(t);
-	const struct inject_call quiet = { SYS_madvise,
-					   { t->private_memory, PRIVATE_SIZE, MADV_WIPEONFORK },
-					   0 };
-	int64_t result = 0;
-	int err;
-
-	t->shared_at = shared;
-	t->end = end;
-	err = attach_memory_map(i, &files, &first, &then, &result, reason);
-	if (!err && result != (int64_t)t->code)
-		return inject_refuse(reason, result < 0 ? (int)result : -ENOMEM, "try again",
-				     "memory near its allocator could not be mapped");
-	files = (struct attach_files){
-		.region_fd = t->space_fd,
-		.arena_fd = t->arena_fd,
-		.arena_size = sizeof(struct walk_arena),
-	};
-	if (!err)
-		err = attach_memory_map(i, &files, &second, &quiet, &result, reason);
-	if (!err && result)
-		return inject_refuse(reason, (int)result, "", "madvise(2) in it failed: %s",
-				     strerror((int)-result));
-	return err;
-}
-
-/* Best effort: what is not mapped is no error. The stub stays. */
-static void unmap_all(struct inject *i, const struct alloc_target *t)
-{
-	struct inject_call calls[2] = {
-		{ SYS_munmap, { t->code, ALLOC_CODE_SIZE + PRIVATE_SIZE }, 0 },
-		{ SYS_munmap, { t->shared_at, t->end - t->shared_at }, 0 },
-	};
-
-	inject_calls(i, calls, t->shared_at ? 2 : 1, CALL_LIMIT_MS);
-}
-
-static int protect_private(struct inject *i, const struct alloc_target *t,
-			   struct inject_reason *reason)
-{
-	struct inject_call call = { SYS_mprotect,
-				    { t->private_memory, PRIVATE_SIZE, PROT_READ | PROT_WRITE },
-				    0 };
-	int err = inject_calls(i, &call, 1, CALL_LIMIT_MS);
-
-	if (!err && call.result)
-		err = (int)(int64_t)call.result;
-	return err ? inject_refuse(reason, err, "", "memory could not be made writable in it: %s",
-				   strerror(-err))
-		   : 0;
-}
-
-static int write_code(const struct inject *i, struct alloc_target *t)
-{
-	const struct inject_process *p = inject_process(i);
-	const struct hook_memory memory = { t->code, t->private_memory, payload() };
-	const struct alloc_private head = {
-		.shared = t->shared_at,
-		.space = t->shared_at + sizeof(struct alloc_shared),
-		.arena = t->shared_at + sizeof(struct alloc_shared) + sizeof(struct walk_space),
-		.magic = ALLOC_MAGIC,
-	};
-
-	if (alloc_payload_bin_size > ALLOC_STUBS_AT)
-		return -EFBIG;
-	if (inject_process_write(p, t->code, alloc_payload_bin, alloc_payload_bin_size) ||
-	    inject_process_write(p, t->private_memory, &head,
-				 offsetof(struct alloc_private, counters)))
-		return -EFAULT;
-	return hook_set_write_stubs(&t->hooks, p, &memory);
+	if (t->shared)
+		__atomic_store_n(&t->shared->stage, stage, __ATOMIC_RELAXED);
 }
 
 /* ---- attaching */
 
-/* The lowest and the highest function that is hooked. */
-static void hooked_range(const struct alloc_target *t, uint64_t *low, uint64_t *high)
-{
-	*low = UINT64_MAX;
-	*high = 0;
-	for (size_t i = 0; i < t->hooks.nr; i++) {
-		uint64_t at = t->hooks.hooks[i].plan.function;
-
-		*low = at < *low ? at : *low;
-		*high = at > *high ? at : *high;
-	}
-}
-
-static int choose_place(struct alloc_target *t, struct inject_reason *reason)
-{
-	uint64_t low, high;
-
-	hooked_range(t, &low, &high);
-	t->code = near_gap_find(t->pid, low, high, ALLOC_CODE_SIZE + PRIVATE_SIZE);
-	t->private_memory = t->code + ALLOC_CODE_SIZE;
-	return t->code ? 0
-		       : inject_refuse(reason, -ENOMEM, "",
-				       "there are no free addresses near its allocator");
-}
-
-static int turn_on(struct alloc_target *t, const struct inject_process *p,
-		   struct inject_reason *reason)
+static int turn_on(struct alloc_target *t, const struct hook_set *hooks,
+		   const struct inject_process *p, struct inject_reason *reason)
 {
 	int err = -EAGAIN;
 
@@ -183,10 +59,15 @@ static int turn_on(struct alloc_target *t, const struct inject_process *p,
 
 		if (tries)
 			pause_for(PAUSE_NS);
+		__atomic_store_n(&t->shared->heartbeat_ns, monotonic_ns(), __ATOMIC_RELAXED);
 		err = hold_threads(p, HOLD_LIMIT_MS, &held);
 		if (err)
 			continue;
-		err = hook_set_on(&t->hooks, p, held);
+		/* While all threads are held, no other recorder changes it. */
+		set_stage(t, ALLOC_STAGE_ON);
+		err = alloc_memory_is_there(p, t) ? hook_set_on(hooks, p, held) : -ENOENT;
+		if (err && !t->on)
+			set_stage(t, ALLOC_STAGE_MAPPED);
 		t->nr_held = hold_threads_nr(held);
 		t->held_ns = monotonic_ns() - hold_threads_since_ns(held);
 		hold_threads_release(held);
@@ -196,40 +77,11 @@ static int turn_on(struct alloc_target *t, const struct inject_process *p,
 	if (err == -ESTALE)
 		return inject_refuse(reason, err, "",
 				     "another tool writes into its allocation functions");
+	if (err == -ENOENT)
+		return inject_refuse(reason, err, "wait for its end, or end it",
+				     "another sprof has begun to sample its allocations");
 	return inject_refuse(reason, err, "try again", "its threads could not be held: %s",
 			     strerror(-err));
-}
-
-/* After the hooks are off, or were never on. */
-static int unmap_memory(struct inject *i, struct alloc_target *t, struct inject_reason *reason)
-{
-	int err = inject_stop(i, STOP_LIMIT_MS, NULL, NULL, reason);
-
-	if (err)
-		return err;
-	unmap_all(i, t);
-	return inject_unmap(i, inject_stub(i), INJECT_STUB_SIZE);
-}
-
-static int map_memory(struct inject *i, struct work *w)
-{
-	struct alloc_target *t = w->target;
-	int err = inject_stop(i, STOP_LIMIT_MS, NULL, NULL, w->reason);
-
-	t->shared_at = 0;
-	if (err)
-		return err;
-	err = map_shared(i, t, w->reason);
-	if (!err)
-		err = protect_private(i, t, w->reason);
-	/* The thread may still be doing what it was asked for, only late: it is stopped first. */
-	if (err)
-		inject_halt(i);
-	/* Our own parts stay mapped; the stub is needed no more. */
-	inject_unmap(i, inject_stub(i), INJECT_STUB_SIZE);
-	if (err)
-		unmap_memory(i, t, &(struct inject_reason){ "", "" });
-	return err;
 }
 
 static bool is_inside(const struct inject_process *p, const struct alloc_target *t,
@@ -240,7 +92,7 @@ static bool is_inside(const struct inject_process *p, const struct alloc_target 
 
 	inject_process_read(p, t->private_memory + offsetof(struct alloc_private, nr_inside),
 			    &nr_inside, sizeof(nr_inside));
-	return nr_inside || hold_threads_inside(held, &code, 1);
+	return nr_inside || hold_threads_interrupted(held, &code, 1);
 }
 
 /*
@@ -261,8 +113,10 @@ static int turn_off(struct alloc_target *t, const struct inject_process *p)
 			continue;
 		if (t->on)
 			err = hook_set_off(&t->hooks, p);
-		if (!err)
+		if (!err) {
 			t->on = false;
+			set_stage(t, ALLOC_STAGE_OFF);
+		}
 		if (!err && is_inside(p, t, held))
 			err = -EAGAIN;
 		hold_threads_release(held);
@@ -294,6 +148,7 @@ static int recover(struct inject *i, const struct alloc_target *t, struct inject
 		.pid = t->pid,
 		.code = t->hooks.left_code,
 		.private_memory = t->hooks.left_code + ALLOC_CODE_SIZE,
+		.has_code = true,
 		.on = true,
 	};
 	const struct inject_process *p = inject_process(i);
@@ -318,7 +173,30 @@ static int recover(struct inject *i, const struct alloc_target *t, struct inject
 				     "the hooks of a sprof that was killed could not be removed: "
 				     "%s",
 				     strerror(-err));
-	return unmap_memory(i, &old, reason);
+	return alloc_memory_unmap(i, &old, reason);
+}
+
+/*
+ * Plans the functions from number `from` on, and Python's tables unless these are hooked already.
+ */
+static int plan(struct alloc_target *t, const struct inject_process *p, size_t from,
+		struct hook_set *ret, struct inject_reason *reason)
+{
+	const struct alloc_function **all =
+		xcalloc(t->nr_functions + PYTHON_NR_SLOTS, sizeof(*all));
+	const struct py_layout *layout = walk_target_python(t->walk);
+	size_t nr = t->nr_functions;
+	int err;
+
+	memcpy(all, t->functions, nr * sizeof(*all));
+	if (!from || !t->nr_slots) {
+		t->nr_slots = python_tables_find(p, layout, all, nr, t->slots, &t->python_why);
+		for (size_t i = 0; i < t->nr_slots; i++)
+			all[nr++] = &t->slots[i];
+	}
+	err = hook_set_plan(p, all, nr, from, ret, reason);
+	free(all);
+	return err;
 }
 
 static int begin(struct inject *i, void *context)
@@ -328,23 +206,23 @@ static int begin(struct inject *i, void *context)
 	int err;
 
 	hook_set_fini(&t->hooks);
-	err = hook_set_plan(inject_process(i), t->functions, t->nr_functions, &t->hooks, w->reason);
+	err = plan(t, inject_process(i), 0, &t->hooks, w->reason);
 	if (!err && t->hooks.left_code)
 		err = recover(i, t, w->reason);
 	if (!err)
-		err = choose_place(t, w->reason);
+		err = alloc_memory_choose(t, w->reason);
 	if (!err)
-		err = map_memory(i, w);
+		err = alloc_memory_map(i, t, w->reason);
 	if (err)
 		return err;
-	err = write_code(i, t);
+	err = alloc_memory_write(i, t);
 	if (err)
 		inject_refuse(w->reason, err, "", "the hooks could not be prepared in it: %s",
 			      strerror(-err));
 	else
-		err = turn_on(t, inject_process(i), w->reason);
-	if (err)
-		unmap_memory(i, t, &(struct inject_reason){ "", "" });
+		err = turn_on(t, &t->hooks, inject_process(i), w->reason);
+	if (err && err != -ENOENT)
+		alloc_memory_unmap(i, t, &(struct inject_reason){ "", "" });
 	return err;
 }
 
@@ -363,16 +241,91 @@ int alloc_target_attach(struct alloc_target *t, struct inject_reason *reason)
 	return err;
 }
 
-/* ---- detaching */
+/* ---- modules that were loaded later */
 
-/* Is this still the program that was hooked? */
-static bool is_ours(const struct inject_process *p, const struct alloc_target *t)
+struct extension {
+	struct alloc_target *target;
+	size_t from;
+	struct inject_reason *reason;
+};
+
+static bool has_slots(const struct hook_set *hooks)
 {
-	uint64_t magic = 0;
-
-	return !inject_process_read(p, t->private_memory, &magic, sizeof(magic)) &&
-	       magic == ALLOC_MAGIC;
+	for (size_t i = 0; i < hooks->nr; i++)
+		if (hooks->hooks[i].plan.is_slot)
+			return true;
+	return false;
 }
+
+static int extend(struct inject *i, void *context)
+{
+	struct extension *e = context;
+	struct alloc_target *t = e->target;
+	const struct inject_process *p = inject_process(i);
+	const struct hook_memory memory = { t->code, t->private_memory, alloc_memory_payload(),
+					    t->nr_stubs };
+	struct hook_set more = { 0 };
+	int err;
+
+	if (!alloc_memory_is_there(p, t))
+		return inject_refuse(e->reason, -ESRCH, "", "it runs another program now");
+	err = plan(t, p, e->from, &more, e->reason);
+	if (err)
+		return err;
+	err = hook_set_write_stubs(&more, p, &memory);
+	t->nr_stubs += more.nr;
+	if (err)
+		inject_refuse(e->reason, err, "",
+			      err == -ERANGE ? "they are too far away from the other hooks"
+					     : "the process could not be written");
+	else
+		err = turn_on(t, &more, p, e->reason);
+	if (!err) {
+		hook_set_join(&t->hooks, &more);
+		return 0;
+	}
+	hook_set_fini(&more);
+	if (!has_slots(&t->hooks))
+		t->nr_slots = 0;
+	return err;
+}
+
+int alloc_target_extend(struct alloc_target *t, size_t from, struct inject_reason *reason)
+{
+	struct extension e = { t, from, reason };
+
+	return inject_run(t->pid, 0, extend, &e, reason);
+}
+
+static int renew(struct inject *i, void *context)
+{
+	struct work *w = context;
+	const struct inject_process *p = inject_process(i);
+	struct hook_set undone;
+	int err = 0;
+
+	if (!alloc_memory_is_there(p, w->target))
+		return 0;
+	hook_set_of_undone(&w->target->hooks, p, 0, &undone);
+	if (undone.nr)
+		err = turn_on(w->target, &undone, p, w->reason);
+	hook_set_fini(&undone);
+	return err;
+}
+
+int alloc_target_renew(struct alloc_target *t, struct inject_reason *reason)
+{
+	struct work w = { t, reason };
+	struct hook_set undone;
+	size_t nr;
+
+	hook_set_of_undone(&t->hooks, NULL, t->pid, &undone);
+	nr = undone.nr;
+	hook_set_fini(&undone);
+	return nr ? inject_run(t->pid, 0, renew, &w, reason) : 0;
+}
+
+/* ---- detaching */
 
 static int end(struct inject *i, void *context)
 {
@@ -381,7 +334,7 @@ static int end(struct inject *i, void *context)
 	const struct inject_process *p = inject_process(i);
 	int err;
 
-	if (!is_ours(p, t))
+	if (!alloc_memory_is_there(p, t))
 		return 0;
 	err = turn_off(t, p);
 	if (err == -ESTALE)
@@ -391,11 +344,11 @@ static int end(struct inject *i, void *context)
 	if (err && !t->on)
 		return inject_refuse(w->reason, err, "",
 				     "a thread stands in a hook, so %u KiB of code stay mapped",
-				     (unsigned int)((ALLOC_CODE_SIZE + PRIVATE_SIZE) >> 10));
+				     (unsigned int)((ALLOC_CODE_SIZE + ALLOC_PRIVATE_SIZE) >> 10));
 	if (err)
 		return inject_refuse(w->reason, err, "", "its threads could not be held: %s",
 				     strerror(-err));
-	return unmap_memory(i, t, w->reason);
+	return alloc_memory_unmap(i, t, w->reason);
 }
 
 static bool may_try_again(int err)
@@ -415,5 +368,7 @@ int alloc_target_detach(struct alloc_target *t, struct inject_reason *reason)
 			pause_for(FIRST_PAUSE_NS << (tries - 1));
 		err = inject_run(t->pid, 0, end, &w, reason);
 	}
+	/* What stays may be removed at once: our heartbeat need not be missed first. */
+	__atomic_store_n(&t->shared->heartbeat_ns, 0, __ATOMIC_RELAXED);
 	return err == -ESRCH ? 0 : err;
 }

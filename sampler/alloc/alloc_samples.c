@@ -11,6 +11,8 @@
 #include "core/base/hash_table.h"
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
+#include "core/portable/pycode.h"
+#include "core/profile/column.h"
 #include "core/profile/source.h"
 #include "core/profile/walk_marker.h"
 #include "sampler/alloc/alloc_target.h"
@@ -21,7 +23,9 @@
 #define STUCK_NS (1000ull * 1000 * 1000)
 #define REFRESH_NS (500ull * 1000 * 1000)
 #define YOUNG_NS (1000ull * 1000 * 1000)
-#define KEPT_MAX (4u * ALLOC_NR_LIVE) /* then those that are not live are forgotten */
+#define KEPT_MAX (4u * ALLOC_NR_LIVE) /* then the table is compared at once */
+#define COMPARE_NS (2000ull * 1000 * 1000)
+#define COMPARE_SHARE 100u /* comparing takes at most one part in so many of the time */
 #define NESTED_FRAMES 16u
 #define SIZE_MAX_BYTES (1ull << 47)
 
@@ -30,13 +34,16 @@ struct kept_sample {
 	uint64_t address, time_ns;
 	struct alloc_weight weight;
 	uint32_t stack, thread;
+	bool told; /* the sink has it: it wants what is allocated then */
+	bool seen; /* in the table, at the last comparison */
 	UT_hash_handle hh;
 };
 
 struct alloc_samples {
-	struct kept_sample *kept; /* by number (uthash) */
+	struct kept_sample *kept; /* not freed so far; by number (uthash) */
 	uint64_t tail;		  /* of the ring: ours */
 	uint64_t stuck_ns, refreshed_ns;
+	uint64_t compare_ns; /* when the table is compared next */
 	uint64_t nr_spoilt;
 };
 
@@ -91,7 +98,8 @@ static bool is_sound(const struct alloc_draw *d, size_t nr_frames)
 {
 	const size_t max = MAX_LEAF_FRAMES + MAX_ROOT_FRAMES;
 
-	return d->number && d->address > 1 && d->size && d->size < SIZE_MAX_BYTES && d->interval &&
+	return d->type == ALLOC_DRAW && d->number &&
+	       d->address > 1 && d->size && d->size < SIZE_MAX_BYTES && d->interval &&
 	       d->interval < SIZE_MAX_BYTES && nr_frames && nr_frames == d->nr_frames &&
 	       nr_frames <= max && d->nr_total >= nr_frames &&
 	       (d->nr_total == nr_frames || nr_frames == max) && d->tid > 0;
@@ -114,23 +122,88 @@ static bool is_nested(const struct alloc_target *t, const uint64_t *frames, size
 	return false;
 }
 
-static void emit(struct sink *sink, const struct kept_sample *k, uint64_t time_ns,
-		 enum profile_column bytes, enum profile_column count)
+static bool is_in_pythons_allocators(const struct alloc_target *t, uint64_t pc)
+{
+	for (size_t i = 0; i < t->nr_functions; i++) {
+		const struct alloc_function *f = t->functions[i];
+
+		if (f->entry >= NR_ALLOC_ENTRIES && pc > f->address && pc <= f->address + f->size)
+			return true;
+	}
+	return false;
+}
+
+static bool is_pythons_slot(const struct alloc_target *t, uint32_t site)
+{
+	for (size_t i = 0; i < t->hooks.nr; i++)
+		if (t->hooks.hooks[i].kind.site == site)
+			return t->hooks.hooks[i].plan.is_slot;
+	return false;
+}
+
+/* Was it asked for through Python's allocators, or by code that a function of Python called? */
+static bool is_pythons(const struct alloc_target *t, const struct alloc_draw *d,
+		       const uint64_t *frames)
+{
+	for (uint32_t i = 0; i < d->nr_frames; i++)
+		if (FRAME_IS_PYTHON(frames[i]))
+			return true;
+	if (is_pythons_slot(t, d->site))
+		return true;
+	for (uint32_t i = 0; i < d->nr_frames && i < NESTED_FRAMES; i++)
+		if (is_in_pythons_allocators(t, frames[i]))
+			return true;
+	return false;
+}
+
+/* Is it counted elsewhere, or not asked for? What no Python asked for is counted. */
+static bool is_left_out(struct alloc_target *t, const struct alloc_draw *d, const uint64_t *frames)
+{
+	if (is_nested(t, frames, d->nr_frames))
+		return true;
+	if (!t->only_python || is_pythons(t, d, frames))
+		return false;
+	t->nr_left_out++;
+	t->left_out_bytes += alloc_weight_of(d->size, d->interval, d->number).bytes;
+	return true;
+}
+
+/* Returns whether the sink wanted it. */
+static bool emit(struct sink *sink, const struct kept_sample *k, uint64_t time_ns,
+		 enum memory_part bytes, enum memory_part count)
 {
 	struct profile_sample sample = {
 		.time_ns = time_ns,
 		.thread = k->thread,
 		.stack = k->stack,
-		.column = (uint8_t)bytes,
+		.column = (uint8_t)memory_column(MEMORY_MALLOC, bytes),
 		.weight = k->weight.bytes,
 	};
 
 	if (sink->wants && !sink->wants(sink, &sample))
-		return;
+		return false;
 	sink->sample(sink, &sample);
-	sample.column = (uint8_t)count;
+	sample.column = (uint8_t)memory_column(MEMORY_MALLOC, count);
 	sample.weight = k->weight.count;
 	sink->sample(sink, &sample);
+	return true;
+}
+
+/* The block was freed at that time, by whichever thread. */
+static void end_block(struct alloc_samples *s, struct kept_sample *k, uint64_t time_ns,
+		      struct sink *sink)
+{
+	const struct profile_sample sample = {
+		.time_ns = time_ns > k->time_ns ? time_ns : k->time_ns,
+		.thread = k->thread,
+		.stack = k->stack,
+		.column = COLUMN_LIFETIME,
+		.weight = time_ns > k->time_ns ? time_ns - k->time_ns : 0,
+	};
+
+	if (k->told)
+		sink->sample(sink, &sample);
+	forget(s, k);
 }
 
 static void resolve(struct alloc_target *t, const struct alloc_draw *d, const uint64_t *frames,
@@ -140,6 +213,7 @@ static void resolve(struct alloc_target *t, const struct alloc_draw *d, const ui
 		.user = frames,
 		.nr_user = d->nr_frames,
 		.marker = walk_marker(d->end),
+		.python_broken = d->python_broken,
 	};
 
 	if (d->nr_total > d->nr_frames) {
@@ -160,7 +234,7 @@ static void take_draw(struct alloc_target *t, const struct alloc_draw *d, const 
 		s->refreshed_ns = now;
 		walk_target_refresh(t->walk);
 	}
-	if (d->time_ns < t->start_ns || is_nested(t, frames, d->nr_frames))
+	if (d->time_ns < t->start_ns || is_left_out(t, d, frames))
 		return;
 	HASH_FIND(hh, s->kept, &d->number, sizeof(d->number), k);
 	if (k)
@@ -171,7 +245,7 @@ static void take_draw(struct alloc_target *t, const struct alloc_draw *d, const 
 	k->time_ns = d->time_ns < now ? d->time_ns : now; /* a target can write any time */
 	k->weight = alloc_weight_of(d->size, d->interval, d->number);
 	resolve(t, d, frames, sink, k);
-	emit(sink, k, k->time_ns, COLUMN_ALLOCATED, COLUMN_ALLOCATIONS);
+	k->told = emit(sink, k, k->time_ns, MEMORY_ALLOCATED, MEMORY_ALLOCATIONS);
 	HASH_ADD(hh, s->kept, number, sizeof(k->number), k);
 }
 
@@ -196,10 +270,29 @@ static bool is_stuck(struct alloc_samples *s, uint64_t now)
 	return now - s->stuck_ns > STUCK_NS;
 }
 
-static void take_record(struct alloc_target *t, uint32_t nr, struct sink *sink)
+static void take_freed(struct alloc_target *t, const struct alloc_freed *f, struct sink *sink)
+{
+	uint64_t now = monotonic_ns();
+	struct kept_sample *k;
+
+	HASH_FIND(hh, t->samples->kept, &f->number, sizeof(f->number), k);
+	if (k) /* else it was left out */
+		end_block(t->samples, k, f->time_ns < now ? f->time_ns : now, sink);
+}
+
+/* When our table of code objects is full, the target sends again what it still meets. */
+static void take_code(struct alloc_target *t, const uint64_t *words, size_t nr_words)
+{
+	if (!walk_target_add_code(t->walk, (const struct code_record *)words, nr_words * 8))
+		memset(t->shared->codes, 0, sizeof(t->shared->codes));
+}
+
+/* Returns whether it was a draw by the interval that follows the rate of draws. */
+static bool take_record(struct alloc_target *t, uint32_t nr, struct sink *sink)
 {
 	struct alloc_samples *s = t->samples;
 	uint64_t copy[RING_MAX_RECORD];
+	struct alloc_freed freed;
 	struct alloc_draw draw;
 
 	for (uint32_t i = 1; i < nr; i++)
@@ -207,43 +300,65 @@ static void take_record(struct alloc_target *t, uint32_t nr, struct sink *sink)
 	s->tail += nr;
 	ring_release(&t->shared->ring, s->tail);
 	nr--;
+	if (nr == sizeof(freed) / 8) {
+		memcpy(&freed, copy, sizeof(freed));
+		take_freed(t, &freed, sink);
+		return false;
+	}
 	if (nr < HEAD_WORDS) {
 		s->nr_spoilt++;
-		return;
+		return false;
 	}
 	memcpy(&draw, copy, sizeof(draw));
+	if (draw.type == ALLOC_CODE) {
+		take_code(t, copy + HEAD_WORDS, nr - HEAD_WORDS);
+		return false;
+	}
 	if (is_sound(&draw, nr - HEAD_WORDS))
 		take_draw(t, &draw, copy + HEAD_WORDS, sink);
 	else
 		s->nr_spoilt++;
+	return true;
 }
 
-/* Forgets the samples whose blocks were freed. */
-static void prune(struct alloc_target *t)
+/* Marks the samples whose blocks are in the table. */
+static void look_at_table(struct alloc_target *t)
 {
-	struct alloc_samples *s = t->samples;
-	uint64_t now = monotonic_ns();
 	struct kept_sample *k, *next;
 
+	HASH_ITER (hh, t->samples->kept, k, next)
+		k->seen = false;
 	for (size_t i = 0; i < ALLOC_NR_LIVE; i++) {
+		uint64_t address = __atomic_load_n(&t->shared->live[i].address, __ATOMIC_ACQUIRE);
 		uint64_t number = __atomic_load_n(&t->shared->live[i].draw, __ATOMIC_RELAXED);
 
-		if (__atomic_load_n(&t->shared->live[i].address, __ATOMIC_RELAXED) <= 1)
+		if (address <= 1)
 			continue;
-		HASH_FIND(hh, s->kept, &number, sizeof(number), k);
-		if (k)
-			k->time_ns = now; /* stays */
+		HASH_FIND(hh, t->samples->kept, &number, sizeof(number), k);
+		if (k && k->address == address) /* else nested, or moved meanwhile */
+			k->seen = true;
 	}
-	HASH_ITER (hh, s->kept, k, next)
-		/* A record is in the ring a moment before its block is in the table. */
-		if (now - k->time_ns > YOUNG_NS)
-			forget(s, k);
 }
 
-uint64_t alloc_samples_drain(struct alloc_target *t, struct sink *sink)
+/*
+ * What has left the table without a record was freed where no hook saw it, or its record found no
+ * room. The record of a draw is in the ring a moment before its block is in the table.
+ */
+static void compare_table(struct alloc_target *t, uint64_t now, struct sink *sink)
+{
+	struct kept_sample *k, *next;
+
+	look_at_table(t);
+	HASH_ITER (hh, t->samples->kept, k, next)
+		if (!k->seen && now > k->time_ns + YOUNG_NS)
+			end_block(t->samples, k, now, sink);
+}
+
+/* `over`: no thread writes any more. Returns the number of draws. */
+static uint64_t take_records(struct alloc_target *t, bool over, struct sink *sink)
 {
 	struct alloc_samples *s = t->samples;
-	uint64_t first = s->tail, now = monotonic_ns(), nr_taken = 0;
+	uint64_t first = s->tail, now = monotonic_ns(), nr_draws = 0;
 
 	/* At most a ring: a target that writes as fast as we read must not keep us here. */
 	while (s->tail - first < ALLOC_RING_WORDS) {
@@ -253,37 +368,46 @@ uint64_t alloc_samples_drain(struct alloc_target *t, struct sink *sink)
 
 		if (state == RING_EMPTY)
 			break;
-		if (state == RING_BROKEN || (state == RING_STARTED && is_stuck(s, now))) {
+		if (state == RING_BROKEN || (state == RING_STARTED && (over || is_stuck(s, now)))) {
 			skip(t, state == RING_BROKEN ? 0 : nr);
 			continue;
 		}
 		if (state == RING_STARTED)
 			break;
 		s->stuck_ns = 0;
-		take_record(t, nr, sink);
-		nr_taken++;
+		nr_draws += take_record(t, nr, sink);
 	}
-	if (HASH_COUNT(s->kept) > KEPT_MAX)
-		prune(t);
-	return nr_taken;
+	return nr_draws;
 }
 
-void alloc_samples_write_live(struct alloc_target *t, struct sink *sink)
+uint64_t alloc_samples_drain(struct alloc_target *t, struct sink *sink)
 {
-	uint64_t now = monotonic_ns();
+	uint64_t nr_draws = take_records(t, false, sink), now = monotonic_ns(), took;
 
-	for (size_t i = 0; i < ALLOC_NR_LIVE; i++) {
-		uint64_t address = __atomic_load_n(&t->shared->live[i].address, __ATOMIC_ACQUIRE);
-		uint64_t number = __atomic_load_n(&t->shared->live[i].draw, __ATOMIC_RELAXED);
-		struct kept_sample *k;
+	if (now >= t->samples->compare_ns || HASH_COUNT(t->samples->kept) > KEPT_MAX) {
+		compare_table(t, now, sink);
+		took = monotonic_ns() - now;
+		t->samples->compare_ns =
+			now +
+			(took * COMPARE_SHARE > COMPARE_NS ? took * COMPARE_SHARE : COMPARE_NS);
+	}
+	return nr_draws;
+}
 
-		if (address <= 1)
-			continue;
-		HASH_FIND(hh, t->samples->kept, &number, sizeof(number), k);
-		if (!k || k->address != address)
-			continue; /* nested, or moved meanwhile */
-		emit(sink, k, now, COLUMN_LIVE, COLUMN_LIVE_OBJECTS);
-		forget(t->samples, k); /* a hostile table may name a draw twice */
+void alloc_samples_finish(struct alloc_target *t, uint64_t end_ns, struct sink *sink)
+{
+	struct kept_sample *k, *next;
+
+	take_records(t, true, sink);
+	look_at_table(t);
+	HASH_ITER (hh, t->samples->kept, k, next) {
+		if (k->seen) {
+			if (emit(sink, k, end_ns, MEMORY_LIVE, MEMORY_LIVE_OBJECTS))
+				t->live_bytes += k->weight.bytes;
+			forget(t->samples, k);
+		} else {
+			end_block(t->samples, k, end_ns, sink);
+		}
 	}
 }
 
@@ -301,7 +425,10 @@ void alloc_samples_tell(const struct alloc_target *t, struct sink *sink)
 
 uint64_t alloc_samples_nr_lost(const struct alloc_target *t)
 {
-	return t->samples->nr_spoilt +
-	       __atomic_load_n(&t->shared->ring.nr_dropped, __ATOMIC_RELAXED) +
+	uint64_t dropped = __atomic_load_n(&t->shared->ring.nr_dropped, __ATOMIC_RELAXED);
+	uint64_t frees = __atomic_load_n(&t->shared->nr_lost_frees, __ATOMIC_RELAXED);
+
+	/* The table of live blocks makes up for frees that found no room. */
+	return t->samples->nr_spoilt + (dropped > frees ? dropped - frees : 0) +
 	       __atomic_load_n(&t->shared->nr_no_scratch, __ATOMIC_RELAXED);
 }

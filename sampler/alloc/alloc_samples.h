@@ -16,8 +16,11 @@ void alloc_samples_free(struct alloc_samples *samples); /* NULL is fine */
 
 /* Takes what is in the ring. Returns how many draws it took. */
 uint64_t alloc_samples_drain(struct alloc_target *target, struct sink *sink);
-/* Writes the blocks that are in the table of live ones now. */
-void alloc_samples_write_live(struct alloc_target *target, struct sink *sink);
+/*
+ * The same for the last time: the target has ended, or its hooks are off. Writes the blocks that
+ * are in the table of live ones as live at `end_ns`.
+ */
+void alloc_samples_finish(struct alloc_target *target, uint64_t end_ns, struct sink *sink);
 /* Tells the sink that memory of this process is sampled, and how well. */
 void alloc_samples_tell(const struct alloc_target *target, struct sink *sink);
 /* Draws that were dropped for lack of space, or that the target has spoilt. */

@@ -1,45 +1,62 @@
 /*
  * The processes whose allocations are sampled, and the interval of each: it begins with 512 KiB and
- * follows the rate of allocation, so a process gets about 2000 samples a second however much it
- * allocates. Each draw keeps the interval it was made with.
+ * follows the rate of allocation, so a process gets about 2000 samples a second of its CPU time,
+ * and no more in any second, however much it allocates. Each draw keeps the interval it was made
+ * with.
  */
 #include "sampler/alloc/allocations.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/portable/walk_tables.h"
+#include "core/profile/facts.h"
+#include "core/profile/process_end.h"
+#include "core/profile/source.h"
 #include "core/untrusted/shared_memory.h"
 #include "sampler/alloc/alloc_samples.h"
 #include "sampler/alloc/alloc_target.h"
+#include "sampler/alloc/memory_held.h"
 #include "sampler/walk/walk_publisher.h"
 
-#define TABLES_MS 5000			/* for the unwind tables of what the process maps */
+#define TABLES_MS 5000	    /* for the unwind tables of what the process maps */
+#define LATER_TABLES_MS 100 /* of a child, whose files are mostly its parent's */
+#define TOUCH_STEP 4096u
 #define ADAPT_NS (500ull * 1000 * 1000) /* between changes of the interval */
 #define SAMPLES_A_SECOND 2000u
 #define INTERVAL_LEAST (64ull << 10)
 #define INTERVAL_MOST (1ull << 36)
 #define HEARTBEAT_LIMIT_NS (10ull * 1000 * 1000 * 1000)
 
+/* Where our code was in a process. */
+struct own_code {
+	pid_t pid;
+	uint64_t start;
+};
+
 struct allocations {
 	struct walk_publisher *publisher;
 	struct alloc_target *targets;
 	uint64_t interval; /* as asked for; 0: adapted */
+	bool is_started, only_python;
+	struct own_code *codes;
+	size_t nr_codes, codes_capacity;
 	uint64_t held_ns;
 	size_t nr_held;
 	uint64_t adapted_ns;
 };
 
-int allocations_new(uint64_t interval, const struct sandbox *sandbox, struct table_cache *cache,
-		    struct allocations **ret)
+int allocations_new(uint64_t interval, bool python, const struct sandbox *sandbox,
+		    struct table_cache *cache, struct allocations **ret)
 {
 	struct allocations *a = xcalloc(1, sizeof(*a));
-	int err = walk_publisher_new(false, sandbox, cache, &a->publisher);
+	int err = walk_publisher_new(python, sandbox, cache, &a->publisher);
 
 	a->interval = interval;
 	if (err) {
@@ -50,12 +67,25 @@ int allocations_new(uint64_t interval, const struct sandbox *sandbox, struct tab
 	return 0;
 }
 
+void allocations_keep_pythons(struct allocations *a)
+{
+	a->only_python = true;
+}
+
+/* Those from number `from` on. */
+static void forget_functions(struct alloc_target *t, size_t from)
+{
+	for (size_t i = from; i < t->nr_functions; i++) {
+		free(t->functions[i]->name);
+		free((char *)t->functions[i]->path);
+		free(t->functions[i]);
+	}
+	t->nr_functions = from;
+}
+
 static void free_target(struct alloc_target *t)
 {
-	for (size_t i = 0; i < t->nr_functions; i++) {
-		free(t->functions[i].name);
-		free((char *)t->functions[i].path);
-	}
+	forget_functions(t, 0);
 	free(t->functions);
 	hook_set_fini(&t->hooks);
 	alloc_samples_free(t->samples);
@@ -64,6 +94,7 @@ static void free_target(struct alloc_target *t)
 		shared_memory_unmap(t->shared, sizeof(*t->shared));
 	if (t->shared_fd >= 0)
 		close(t->shared_fd);
+	target_end_fini(&t->watch);
 	free(t);
 }
 
@@ -79,20 +110,23 @@ void allocations_free(struct allocations *a)
 		free_target(t);
 	}
 	walk_publisher_free(a->publisher);
+	free(a->codes);
 	free(a);
 }
 
 /* ---- attaching */
 
-static void copy_functions(struct alloc_target *t, const struct alloc_function *functions,
-			   size_t nr)
+static void add_functions(struct alloc_target *t, const struct alloc_function *functions, size_t nr)
 {
-	t->functions = xcalloc(nr, sizeof(*functions));
-	t->nr_functions = nr;
+	t->functions = xgrow(t->functions, &t->functions_capacity, t->nr_functions + nr,
+			     sizeof(*t->functions));
 	for (size_t i = 0; i < nr; i++) {
-		t->functions[i] = functions[i];
-		t->functions[i].name = xstrdup(functions[i].name);
-		t->functions[i].path = xstrdup(functions[i].path);
+		struct alloc_function *f = xcalloc(1, sizeof(*f));
+
+		*f = functions[i];
+		f->name = xstrdup(functions[i].name);
+		f->path = xstrdup(functions[i].path);
+		t->functions[t->nr_functions++] = f;
 	}
 }
 
@@ -105,19 +139,56 @@ static int make_shared(struct alloc_target *t, uint64_t interval)
 	if (err)
 		return err;
 	t->shared = at;
+	/* Who touches a page first pays for it: not the target, whose memory may be limited. */
+	for (size_t i = 0; i < sizeof(*t->shared); i += TOUCH_STEP)
+		((volatile uint8_t *)at)[i] = 0;
 	t->shared->heartbeat_ns = monotonic_ns();
 	t->shared->heartbeat_limit_ns = HEARTBEAT_LIMIT_NS;
+	t->shared->owner = t->owner = monotonic_ns() ^ (uint64_t)getpid() << 44;
+	t->shared->stage = ALLOC_STAGE_MAPPED;
 	t->shared->interval = t->interval = interval;
 	t->least_interval = t->greatest_interval = interval;
 	return 0;
 }
 
-static void say_left_out(const struct alloc_target *t)
+/* Names the functions that are not hooked, from number `from` on. */
+static void say_left_out(const struct alloc_target *t, size_t from)
 {
-	for (size_t i = 0; i < t->hooks.nr_left_out; i++)
-		log_warning("process %d: what %s of '%s' allocates is not counted: %s", (int)t->pid,
+	for (size_t i = from; i < t->hooks.nr_left_out; i++)
+		log_warning("process %d: what %s of '%s' does is not counted: %s", (int)t->pid,
 			    t->hooks.left_out[i].function->name,
 			    t->hooks.left_out[i].function->path, t->hooks.left_out[i].why);
+	if (t->python_why)
+		log_warning("process %d: Python's objects of up to 512 bytes are not counted: %s",
+			    (int)t->pid, t->python_why);
+}
+
+static void say_python(const struct alloc_target *t)
+{
+	if (t->only_python && !walk_target_python(t->walk)->runtime)
+		log_warning("process %d runs no Python that can be read: of such a process "
+			    "--alloc=python counts nothing",
+			    (int)t->pid);
+}
+
+static struct alloc_target *find_target(const struct allocations *a, pid_t pid)
+{
+	struct alloc_target *t = a->targets;
+
+	while (t && t->pid != pid)
+		t = t->next;
+	return t;
+}
+
+/* CPU time of all threads that a process has had; 0: not known. */
+static uint64_t cpu_time_ns(pid_t pid)
+{
+	struct timespec t;
+	clockid_t clock;
+
+	if (clock_getcpuclockid(pid, &clock) || clock_gettime(clock, &t))
+		return 0;
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
 int allocations_attach(struct allocations *a, pid_t pid, const struct alloc_function *functions,
@@ -127,9 +198,10 @@ int allocations_attach(struct allocations *a, pid_t pid, const struct alloc_func
 	int err;
 
 	t->pid = pid;
+	t->only_python = a->only_python;
 	t->shared_fd = -1;
 	t->samples = alloc_samples_new();
-	copy_functions(t, functions, nr);
+	add_functions(t, functions, nr);
 	err = make_shared(t, a->interval ? a->interval : ALLOCATIONS_INTERVAL);
 	t->walk = err ? NULL : walk_publisher_add(a->publisher, pid);
 	if (!err && !t->walk)
@@ -140,16 +212,23 @@ int allocations_attach(struct allocations *a, pid_t pid, const struct alloc_func
 		free_target(t);
 		return err;
 	}
-	walk_publisher_take(a->publisher, TABLES_MS);
+	walk_publisher_take(a->publisher, a->is_started ? LATER_TABLES_MS : TABLES_MS);
 	t->space_fd = walk_target_space_fd(t->walk);
 	t->arena_fd = walk_publisher_arena_fd(a->publisher);
 	t->shared->heartbeat_ns = monotonic_ns();
+	t->before_bytes = t->after_bytes = memory_held_bytes(pid);
 	err = alloc_target_attach(t, reason);
 	if (err) {
 		free_target(t);
 		return err;
 	}
-	say_left_out(t);
+	target_end_watch(&t->watch, pid);
+	t->start_ns = monotonic_ns();
+	t->cpu_ns = cpu_time_ns(pid);
+	a->codes = xgrow(a->codes, &a->codes_capacity, a->nr_codes + 1, sizeof(*a->codes));
+	a->codes[a->nr_codes++] = (struct own_code){ pid, t->code };
+	say_left_out(t, 0);
+	say_python(t);
 	log_debug("process %d: %zu allocation functions hooked, %zu threads held for %llu us",
 		  (int)pid, t->hooks.nr, t->nr_held, (unsigned long long)t->held_ns / 1000);
 	a->held_ns = t->held_ns;
@@ -159,12 +238,40 @@ int allocations_attach(struct allocations *a, pid_t pid, const struct alloc_func
 	return 0;
 }
 
+int allocations_extend(struct allocations *a, pid_t pid, const struct alloc_function *functions,
+		       size_t nr, struct inject_reason *reason)
+{
+	struct alloc_target *t = find_target(a, pid);
+	size_t from = t ? t->nr_functions : 0, left_out = t ? t->hooks.nr_left_out : 0;
+	int err;
+
+	if (!t)
+		return -ESRCH;
+	walk_target_refresh(t->walk);
+	add_functions(t, functions, nr);
+	err = alloc_target_extend(t, from, reason);
+	if (err)
+		forget_functions(t, from);
+	else
+		say_left_out(t, left_out);
+	return err;
+}
+
+int allocations_renew(struct allocations *a, pid_t pid, struct inject_reason *reason)
+{
+	struct alloc_target *t = find_target(a, pid);
+
+	return t ? alloc_target_renew(t, reason) : -ESRCH;
+}
+
 /* ---- while it runs */
 
 void allocations_start(struct allocations *a)
 {
 	uint64_t now = monotonic_ns();
 
+	if (a)
+		a->is_started = true;
 	for (struct alloc_target *t = a ? a->targets : NULL; t; t = t->next)
 		t->start_ns = now;
 }
@@ -179,24 +286,59 @@ static uint64_t next_interval(uint64_t interval, uint64_t nr_samples, uint64_t n
 
 	if (nr_samples > 2 * wanted)
 		next = 2 * interval;
-	else if (nr_samples < wanted / 2)
+	else if (!nr_samples || nr_samples < wanted / 2)
 		next = interval / 2;
 	else
 		next = (uint64_t)((double)interval * (double)nr_samples / (double)wanted);
 	return next < INTERVAL_LEAST ? INTERVAL_LEAST : next > INTERVAL_MOST ? INTERVAL_MOST : next;
 }
 
+/* Of a process that has ended, what is known is what it held a moment before. */
+static void see_held(struct alloc_target *t)
+{
+	uint64_t held = memory_held_bytes(t->pid);
+
+	t->after_bytes = held ? held : t->after_bytes;
+}
+
+/*
+ * Samples are counted by the second of CPU time where the process used less than one CPU: what they
+ * cost it stays the same share of what it does.
+ */
 static void adapt(struct allocations *a, struct alloc_target *t, uint64_t ns)
 {
-	uint64_t next = next_interval(t->interval, t->nr_recent, ns);
+	uint64_t cpu_ns = cpu_time_ns(t->pid), next;
 
+	if (cpu_ns && t->cpu_ns && cpu_ns - t->cpu_ns < ns)
+		ns = cpu_ns - t->cpu_ns;
+	t->cpu_ns = cpu_ns;
+	next = next_interval(t->interval, t->nr_recent, ns);
 	t->nr_recent = 0;
+	see_held(t);
 	if (a->interval)
 		return;
 	t->interval = next;
 	t->least_interval = next < t->least_interval ? next : t->least_interval;
 	t->greatest_interval = next > t->greatest_interval ? next : t->greatest_interval;
 	__atomic_store_n(&t->shared->interval, next, __ATOMIC_RELAXED);
+}
+
+static void tell_end(const struct alloc_target *t, struct sink *sink)
+{
+	struct fact_process_end fact = { .pid = (uint64_t)t->pid, .time_ns = t->end_ns };
+	char text[PROCESS_END_TEXT];
+
+	target_end_ask(&t->watch, &fact);
+	log_info("process %d %s: the memory that it held then is in the recording", (int)t->pid,
+		 process_end_text(&fact, text));
+	sink->fact(sink, FACT_PROCESS_END, &fact);
+}
+
+/* The process is gone, but the memory that it shared with us is not. */
+static void end_target(struct alloc_target *t, uint64_t now, struct sink *sink)
+{
+	t->end_ns = now;
+	alloc_samples_finish(t, now, sink);
 }
 
 void allocations_drain(struct allocations *a, struct sink *sink)
@@ -208,8 +350,15 @@ void allocations_drain(struct allocations *a, struct sink *sink)
 	since = now - a->adapted_ns;
 	walk_publisher_take(a->publisher, 0);
 	for (struct alloc_target *t = a->targets; t; t = t->next) {
-		if (!a->adapted_ns)
+		if (t->end_ns)
+			continue;
+		if (!t->is_told)
 			alloc_samples_tell(t, sink);
+		t->is_told = true;
+		if (target_end_has_come(&t->watch)) {
+			end_target(t, now, sink);
+			continue;
+		}
 		__atomic_store_n(&t->shared->heartbeat_ns, now, __ATOMIC_RELAXED);
 		t->nr_recent += alloc_samples_drain(t, sink);
 		if (a->adapted_ns && since >= ADAPT_NS)
@@ -239,33 +388,90 @@ static void say_losses(const struct alloc_target *t)
 		log_warning("process %d: %llu sampled blocks were freed by functions that are not "
 			    "hooked: live memory is overestimated",
 			    (int)t->pid, (unsigned long long)unseen);
+	if (t->nr_left_out)
+		log_info("process %d: about %.1f MB that no Python code asked for are left out; "
+			 "--alloc alone has them",
+			 (int)t->pid, (double)t->left_out_bytes / 1e6);
 	if (__atomic_load_n(&t->shared->nr_silences, __ATOMIC_RELAXED))
 		log_warning("process %d: sprof did not run for %llu s, and allocations of that "
 			    "time are missing",
 			    (int)t->pid, HEARTBEAT_LIMIT_NS / 1000000000u);
 }
 
+static void tell_held(const struct alloc_target *t, struct sink *sink)
+{
+	const struct fact_memory_held fact = {
+		.pid = (uint64_t)t->pid,
+		.before_bytes = t->before_bytes,
+		.after_bytes = t->after_bytes,
+		.live_bytes = t->live_bytes,
+	};
+	uint64_t rest = t->after_bytes > t->live_bytes ? t->after_bytes - t->live_bytes : 0;
+
+	if (!t->after_bytes)
+		return;
+	sink->fact(sink, FACT_MEMORY_HELD, &fact);
+	log_info("process %d held %.1f MB in the end, and %.1f MB when it was hooked; %.1f MB are "
+		 "blocks that hooks saw. The other %.1f MB (%.0f %%) were there before, are kept "
+		 "by allocators for reuse, or come from what is not hooked",
+		 (int)t->pid, (double)t->after_bytes / 1e6, (double)t->before_bytes / 1e6,
+		 (double)t->live_bytes / 1e6, (double)rest / 1e6,
+		 100 * (double)rest / (double)t->after_bytes);
+}
+
+/* Takes the target out of the list, and frees it. */
+static void finish_target(struct allocations *a, struct alloc_target *t, struct sink *sink)
+{
+	struct inject_reason reason = { "", "" };
+	struct alloc_target **at = &a->targets;
+
+	if (!t->end_ns && target_end_has_come(&t->watch))
+		end_target(t, monotonic_ns(), sink);
+	if (!t->end_ns)
+		see_held(t);
+	if (!t->end_ns && alloc_target_detach(t, &reason))
+		log_warning("process %d: %s", (int)t->pid, reason.why);
+	if (t->end_ns) {
+		tell_end(t, sink);
+	} else {
+		alloc_samples_finish(t, monotonic_ns(), sink);
+	}
+	alloc_samples_tell(t, sink);
+	tell_held(t, sink);
+	say_losses(t);
+	while (*at != t)
+		at = &(*at)->next;
+	*at = t->next;
+	free_target(t);
+}
+
+void allocations_end(struct allocations *a, pid_t pid, struct sink *sink)
+{
+	struct alloc_target *t = find_target(a, pid);
+
+	if (t)
+		finish_target(a, t, sink);
+}
+
 void allocations_stop(struct allocations *a, struct sink *sink)
 {
-	while (a && a->targets) {
-		struct inject_reason reason = { "", "" };
-		struct alloc_target *t = a->targets;
-
-		if (alloc_target_detach(t, &reason))
-			log_warning("process %d: %s", (int)t->pid, reason.why);
-		alloc_samples_drain(t, sink);
-		alloc_samples_write_live(t, sink);
-		alloc_samples_tell(t, sink);
-		say_losses(t);
-		a->targets = t->next;
-		free_target(t);
-	}
+	while (a && a->targets)
+		finish_target(a, a->targets, sink);
 }
 
 void allocations_stopped(const struct allocations *a, uint64_t *ret_ns, size_t *ret_threads)
 {
 	*ret_ns = a->held_ns;
 	*ret_threads = a->nr_held;
+}
+
+bool allocations_own_code(const struct allocations *a, pid_t pid, uint64_t address)
+{
+	for (size_t i = 0; i < a->nr_codes; i++)
+		if (a->codes[i].pid == pid && address >= a->codes[i].start &&
+		    address - a->codes[i].start < ALLOC_CODE_SIZE)
+			return true;
+	return false;
 }
 
 int allocations_open_module(const struct allocations *a, uint32_t module)

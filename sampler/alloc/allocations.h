@@ -33,8 +33,8 @@ struct table_cache;
 /* An allocation function in a process. */
 struct alloc_function {
 	char *name;
-	const char *path; /* of its module */
-	enum alloc_entry entry;
+	const char *path;   /* of its module */
+	unsigned int entry; /* as in alloc_names.h */
 	uint64_t address, size;
 	uint64_t text_start, text_end;	/* the mapping that it lies in */
 	uint8_t file[ALLOC_FILE_BYTES]; /* how the file has it */
@@ -43,27 +43,47 @@ struct alloc_function {
 	 * hooked.
 	 */
 	bool is_main;
+	/* `address` is a word of memory that holds the function's address; all else is 0. */
+	bool is_slot;
+	uint32_t limit; /* sizes above it are not counted; 0: all are */
 };
 
 #define ALLOCATIONS_INTERVAL (512ull << 10) /* bytes between samples, to begin with */
 
 /*
  * `interval`: mean bytes between samples; 0: it begins with ALLOCATIONS_INTERVAL and follows the
- * rate at which memory is allocated, for about 2000 samples a second. Files are parsed in the
- * sandbox, which must outlive it. 0 or -errno, not reported.
+ * rate at which memory is allocated, for about 2000 samples a second. `python`: stacks have Python
+ * frames. Files are parsed in the sandbox, which must outlive it. 0 or -errno, not reported.
  */
-int allocations_new(uint64_t interval, const struct sandbox *sandbox, struct table_cache *cache,
-		    struct allocations **ret);
+int allocations_new(uint64_t interval, bool python, const struct sandbox *sandbox,
+		    struct table_cache *cache, struct allocations **ret);
 void allocations_free(struct allocations *allocations); /* NULL is fine */
+/*
+ * Before the first process: only what Python's allocators or code called by Python have asked for
+ * is a sample. What is left out is counted and said.
+ */
+void allocations_keep_pythons(struct allocations *allocations);
 
 /*
  * Hooks these functions of a process, all at once. 0, or -errno and the reason; then nothing is
  * left in it. Functions that are not hooked, because they cannot be and nothing depends on them,
- * are named in warnings.
+ * are named in warnings. What was allocated before that is left out.
  */
 int allocations_attach(struct allocations *allocations, pid_t pid,
 		       const struct alloc_function *functions, size_t nr,
 		       struct inject_reason *reason);
+
+/* Hooks functions of modules that the process has loaded since. As allocations_attach(). */
+int allocations_extend(struct allocations *allocations, pid_t pid,
+		       const struct alloc_function *functions, size_t nr,
+		       struct inject_reason *reason);
+/*
+ * Hooks functions again whose module was unmapped and mapped anew meanwhile. 0, or -errno and the
+ * reason.
+ */
+int allocations_renew(struct allocations *allocations, pid_t pid, struct inject_reason *reason);
+/* Ends with one process, as allocations_stop() does with all. */
+void allocations_end(struct allocations *allocations, pid_t pid, struct sink *sink);
 
 /* NULL is fine for these three. What was allocated before the start is left out. */
 void allocations_start(struct allocations *allocations);
@@ -75,6 +95,9 @@ void allocations_stop(struct allocations *allocations, struct sink *sink);
 /* How long the threads of the last process stood still, and how many they were. */
 void allocations_stopped(const struct allocations *allocations, uint64_t *ret_ns,
 			 size_t *ret_threads);
+
+/* Was our code at that address of the process? Also after the end. */
+bool allocations_own_code(const struct allocations *allocations, pid_t pid, uint64_t address);
 
 /* As source_ops.open_module and open_root. NULL is fine. */
 int allocations_open_module(const struct allocations *allocations, uint32_t module);

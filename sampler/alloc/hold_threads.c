@@ -161,8 +161,16 @@ static size_t read_stack(const struct held_threads *h, uint64_t sp, uint64_t *wo
 	return size > 0 ? (size_t)size / 8 : 0;
 }
 
-bool hold_threads_inside(const struct held_threads *h, const struct quiesce_range *ranges,
-			 size_t nr)
+typedef bool is_meant_fn(const uint64_t *words, size_t nr);
+
+static bool any_word(const uint64_t *words, size_t nr)
+{
+	(void)words;
+	return nr > 0;
+}
+
+static bool find_inside(const struct held_threads *h, const struct quiesce_range *ranges, size_t nr,
+			is_meant_fn *is_meant)
 {
 	uint64_t *words = xmalloc(STACK_BYTES);
 	bool inside = false;
@@ -176,10 +184,23 @@ bool hold_threads_inside(const struct held_threads *h, const struct quiesce_rang
 		nr_words = read_stack(h, inject_regs_sp(regs), words);
 		inside = is_in(ranges, nr, inject_regs_pc(regs));
 		for (size_t at = 0; at < nr_words && !inside; at++)
-			inside = is_in(ranges, nr, words[at]);
+			inside =
+				is_in(ranges, nr, words[at]) && is_meant(words + at, nr_words - at);
 	}
 	free(words);
 	return inside;
+}
+
+bool hold_threads_inside(const struct held_threads *h, const struct quiesce_range *ranges,
+			 size_t nr)
+{
+	return find_inside(h, ranges, nr, any_word);
+}
+
+bool hold_threads_interrupted(const struct held_threads *h, const struct quiesce_range *ranges,
+			      size_t nr)
+{
+	return find_inside(h, ranges, nr, inject_frame_is_pc);
 }
 
 size_t hold_threads_nr(const struct held_threads *h)

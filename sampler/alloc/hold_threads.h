@@ -28,6 +28,12 @@ void hold_threads_release(struct held_threads *held); /* frees it; NULL is fine 
  */
 bool hold_threads_inside(const struct held_threads *held, const struct quiesce_range *ranges,
 			 size_t nr);
+/*
+ * The same for code whose calls are counted: a return address into it may be old, as functions do
+ * not clear their frames. So of the stack only the pcs count that signal handlers have interrupted.
+ */
+bool hold_threads_interrupted(const struct held_threads *held, const struct quiesce_range *ranges,
+			      size_t nr);
 /* How many are held, and since when (CLOCK_MONOTONIC). */
 size_t hold_threads_nr(const struct held_threads *held);
 uint64_t hold_threads_since_ns(const struct held_threads *held);

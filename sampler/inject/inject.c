@@ -338,6 +338,14 @@ uint64_t inject_stub(const struct inject *i)
 	return i->stub;
 }
 
+void inject_leave_others(struct inject *i)
+{
+	struct inject_process *p = &i->process;
+
+	if (p->ours_end - p->ours_start > INJECT_STUB_SIZE)
+		p->ours_start = p->ours_end = 0;
+}
+
 uint64_t inject_scratch(const struct inject *i)
 {
 	return i->zone + ZONE_SCRATCH;

@@ -126,6 +126,11 @@ uint64_t inject_mailbox(const struct inject *inject);
  */
 #define INJECT_STUB_SIZE 4096u
 uint64_t inject_stub(const struct inject *inject);
+/*
+ * Before the first stop: a stub that has shared files behind it belongs to an attach that may still
+ * be there, so another one is mapped. Without this, a stub that is found is taken over.
+ */
+void inject_leave_others(struct inject *inject);
 
 /*
  * What the thread unmaps when it leaves by itself because the recorder died; at first the stub.

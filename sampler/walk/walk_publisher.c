@@ -82,6 +82,8 @@ static void remove_target(struct walk_publisher *p, struct walk_target *t)
 	if (t->space_fd >= 0)
 		close(t->space_fd);
 	process_fini(&t->maps);
+	if (p->out.python_codes == t->python_codes)
+		p->out.python_codes = NULL;
 	python_codes_free(t->python_codes);
 	free(t);
 }
@@ -233,6 +235,7 @@ struct known_stack walk_target_stack(struct walk_target *t, struct sink *sink,
 	char comm[COMM_SIZE + 1];
 
 	out->sink = sink;
+	out->python_codes = t->python_codes;
 	*ret_thread = sample_sink_known_thread(out, (uint32_t)t->maps.pid, (uint32_t)tid);
 	if (*ret_thread == PROFILE_NONE) {
 		if (!proc_name(t->maps.pid, tid, comm, sizeof(comm)))
@@ -241,6 +244,18 @@ struct known_stack walk_target_stack(struct walk_target *t, struct sink *sink,
 		*ret_thread = sample_sink_thread(out, (uint32_t)t->maps.pid, (uint32_t)tid, comm);
 	}
 	return sample_sink_stack(out, &t->maps, walked);
+}
+
+bool walk_target_add_code(struct walk_target *t, const struct code_record *code, size_t size)
+{
+	if (!t->python_codes)
+		t->python_codes = python_codes_new(t->publisher->code_reader);
+	return python_codes_add(t->python_codes, (uint64_t)t->maps.pid, code, size);
+}
+
+const struct py_layout *walk_target_python(const struct walk_target *t)
+{
+	return &t->space->python[t->generation & 1];
 }
 
 uint32_t walk_target_python_frame(struct walk_target *t, struct sink *sink, uint64_t word,

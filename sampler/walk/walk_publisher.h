@@ -13,6 +13,8 @@
 
 #include "sampler/sink/stack_ids.h"
 
+struct code_record;
+struct py_layout;
 struct sink;
 struct walked;
 struct walk_publisher;
@@ -60,6 +62,14 @@ struct known_stack walk_target_stack(struct walk_target *target, struct sink *si
  */
 uint32_t walk_target_python_frame(struct walk_target *target, struct sink *sink, uint64_t word,
 				  const void *code, size_t size);
+/*
+ * Takes a struct code_record and its line table, `size` bytes as the target sent them; stacks of
+ * walk_target_stack() may have its number from then on. false: the table of them was full and was
+ * emptied first, so the target must forget what it has sent.
+ */
+bool walk_target_add_code(struct walk_target *target, const struct code_record *code, size_t size);
+/* Where things are in the target's Python interpreter, as published; .runtime 0: it has none. */
+const struct py_layout *walk_target_python(const struct walk_target *target);
 /* As source_ops.open_module, for the modules of walk_target_frame(). */
 int walk_publisher_open_module(const struct walk_publisher *publisher, uint32_t module);
 int walk_publisher_open_root(const struct walk_publisher *publisher, uint32_t module,

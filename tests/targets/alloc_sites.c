@@ -20,6 +20,8 @@ static const char *const names[] = { "site_small",    "site_mixed",  "site_callo
 				     "site_table",    "site_grown" };
 static uint64_t allocated[NR_SITES], live[NR_SITES];
 
+static volatile size_t too_much = (size_t)1 << 46;
+
 static uint64_t random_state = 88172645463325252ull;
 
 static uint32_t next_random(void)
@@ -150,7 +152,7 @@ static NOINLINE void site_leak(void)
 	live[LEAK] = allocated[LEAK];
 }
 
-/* Half of the table is freed again. */
+/* Half of the table is freed again; of the other half every second one is to grow, and cannot. */
 static NOINLINE void site_table(void)
 {
 	static void *table[100000];
@@ -161,6 +163,9 @@ static NOINLINE void site_table(void)
 	}
 	for (size_t i = 0; i < 100000; i += 2)
 		free(table[i]);
+	for (size_t i = 1; i < 100000; i += 4)
+		if (realloc(table[i], too_much))
+			abort();
 	live[TABLE] = allocated[TABLE] / 2;
 }
 

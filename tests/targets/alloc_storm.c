@@ -1,12 +1,14 @@
 /*
- * Allocates in several threads under signals, forks and short threads, and checks that every block
- * keeps its content: a target whose allocation functions are hooked and restored meanwhile.
+ * Allocates in several threads under signals, forks, vforks, short threads and libraries that come
+ * and go, and checks that every block keeps its content: a target whose allocation functions are
+ * hooked and restored meanwhile.
  *
  *	alloc_storm MILLISECONDS
  *
  * Ends early if the file $END_FILE appears. It prints how often a thread allocated and the longest
  * gap between two allocations in microseconds; status 1: a block or a child was wrong.
  */
+#include <dlfcn.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
@@ -124,6 +126,28 @@ static void fork_once(void)
 		wrong = true;
 }
 
+/* A child in the memory of its parent, which stands still until the child ends. */
+static void vfork_once(void)
+{
+	pid_t child = vfork();
+	int status = 0;
+
+	if (!child) {
+		free(malloc(5000));
+		_exit(0);
+	}
+	if (child > 0 && waitpid(child, &status, 0) == child && status)
+		wrong = true;
+}
+
+static void load_once(void)
+{
+	void *library = dlopen("libanl.so.1", RTLD_NOW);
+
+	if (library)
+		dlclose(library);
+}
+
 int main(int argc, char **argv)
 {
 	const struct itimerval interval = { { 0, 1000 }, { 0, 1000 } };
@@ -142,6 +166,8 @@ int main(int argc, char **argv)
 		if (!pthread_create(&brief, NULL, live_briefly, NULL))
 			pthread_join(brief, NULL);
 		fork_once();
+		vfork_once();
+		load_once();
 	}
 	done = true;
 	for (size_t i = 0; i < NR_THREADS; i++) {

@@ -11,8 +11,9 @@
  *
  * A hooked function subtracts the size from the counter of its thread and goes on; only when the
  * counter falls below zero, or when a block that is freed may be a sampled one, it enters the slow
- * path (slow_path.c). The table of sampled blocks that are not freed yet is the live profile, so no
- * events of free(3) are written. The recorder trusts nothing in the shared memory.
+ * path (slow_path.c). The table of sampled blocks that are not freed yet is the live profile. When
+ * such a block is freed, a short record says so; if it is lost, the table still tells. The table
+ * and the ring outlive the target, however that ends. The recorder trusts nothing in them.
  */
 #ifndef SPROF_ALLOC_REGION_H
 #define SPROF_ALLOC_REGION_H
@@ -48,6 +49,13 @@ enum alloc_entry {
 	ALLOC_ALIGNED,	     /* (alignment, size) */
 	ALLOC_POSIX_ALIGNED, /* (&block, alignment, size) */
 	ALLOC_FREE,	     /* (block) */
+	ALLOC_NEW,	     /* (size), throws */
+	ALLOC_NEW_ALIGNED,   /* (size, alignment), throws */
+	/* Of Python's tables of allocators, whose functions have a context first. */
+	ALLOC_PYTHON_MALLOC,  /* (context, size) */
+	ALLOC_PYTHON_CALLOC,  /* (context, number, size) */
+	ALLOC_PYTHON_REALLOC, /* (context, block, size) */
+	ALLOC_PYTHON_FREE,    /* (context, block) */
 	NR_ALLOC_ENTRIES
 };
 
@@ -57,7 +65,7 @@ struct alloc_payload {
 	__u32 size, pad;
 	__u32 entries[NR_ALLOC_ENTRIES];
 };
-_Static_assert(sizeof(struct alloc_payload) == 40, "no holes");
+_Static_assert(sizeof(struct alloc_payload) == 64, "no holes");
 
 /*
  * Of the threads whose pointers have the same hash; usually one thread. `left` is what the stubs
@@ -69,7 +77,7 @@ struct alloc_counter {
 	__u64 interval;		 /* mean of the draw that is counted down; 0: nothing was drawn */
 	__u64 thread, low, high; /* stack of that thread that is known to be readable */
 	__u64 nr_samples;
-	__u64 pad;
+	__u64 since; /* the last number of a draw when an allocation was chosen */
 };
 _Static_assert(sizeof(struct alloc_counter) == 64, "a cache line");
 
@@ -86,6 +94,14 @@ struct alloc_private {
 	__u64 known[REGION_NR_KNOWN];
 	struct agent_path paths[ALLOC_NR_PATHS];
 	struct agent_scratch scratch[ALLOC_NR_SCRATCH];
+	union agent_python_scratch pythons[ALLOC_NR_SCRATCH];
+};
+
+/* How far the recorder is. Unless hooks are on, what it has mapped is of no use to anybody. */
+enum alloc_stage {
+	ALLOC_STAGE_MAPPED = 1, /* no hook leads there yet */
+	ALLOC_STAGE_ON = 2,
+	ALLOC_STAGE_OFF = 3, /* no hook leads there any more, but threads may be inside */
 };
 
 /* A sampled block that was not freed yet; address 0: free, 1: being filled. */
@@ -103,13 +119,28 @@ struct alloc_shared {
 	__u64 nr_full;	       /* live blocks that found no room in the table */
 	__u64 nr_unseen_frees; /* blocks that were handed out again, though no free was seen */
 	__u64 nr_silences;     /* times that a thread found the recorder silent */
-	__u64 pad[480];
+	__u64 nr_lost_frees;   /* records of frees without room, which ring.nr_dropped counts too */
+	__u64 nr_codes;	       /* Python code objects that were given numbers */
+	/* By the recorder, for the one that comes after it, should it be killed. */
+	__u64 owner; /* differs between recorders */
+	__u64 code;  /* where the code is in the target, or is about to be mapped */
+	__u64 stage; /* enum alloc_stage */
+	__u64 pad[475];
+	struct code_slot codes[CODE_SLOTS]; /* Python code objects that were sent */
 	struct alloc_live live[ALLOC_NR_LIVE];
 	__u64 words[ALLOC_RING_WORDS];
 };
 _Static_assert(sizeof(struct alloc_shared) % 4096 == 0, "mapped by itself");
 
-/* A record of the ring, behind its header word; nr_frames frames follow, leaf first. */
+enum alloc_record {
+	ALLOC_DRAW = 1,
+	ALLOC_CODE = 2, /* a struct code_record and its line table, padded to whole words */
+};
+
+/*
+ * A record of the ring, behind its header word. Of a draw nr_frames frames follow, leaf first; of
+ * an ALLOC_CODE only the type counts.
+ */
 struct alloc_draw {
 	__u64 number; /* from 1 on */
 	__u64 address, size;
@@ -119,8 +150,17 @@ struct alloc_draw {
 	__u32 site;		   /* the hooked function, as the recorder numbers them */
 	__u32 nr_frames, nr_total; /* as in struct agent_sample */
 	__u32 end;		   /* enum walk_end */
-	__u32 pad;
+	__u16 type;		   /* enum alloc_record */
+	__u8 python_broken;	   /* some Python frames could not be read */
+	__u8 pad;
 };
 _Static_assert(sizeof(struct alloc_draw) == 64, "whole words");
+
+/* The other record of the ring, which is told by its length: the block of a draw was freed. */
+struct alloc_freed {
+	__u64 number; /* of the draw */
+	__u64 time_ns;
+};
+_Static_assert(sizeof(struct alloc_freed) == 16, "whole words");
 
 #endif

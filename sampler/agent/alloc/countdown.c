@@ -62,12 +62,17 @@ static __u64 minus_log2(__u64 x)
 }
 
 /* An exponential distance of that mean. */
-static __s64 draw(struct alloc_counter *c, __u64 interval)
+static __s64 distance(struct alloc_counter *c, __u64 interval)
 {
 	__u64 log = minus_log2(next_random(c));
 
-	c->interval = interval;
 	return (__s64)(((__uint128_t)log * LN_2 * interval) >> 32) + 1;
+}
+
+static __s64 draw(struct alloc_counter *c, __u64 interval)
+{
+	c->interval = interval;
+	return distance(c, interval);
 }
 
 /* The interval, or 0 where no samples are to be taken (any more). */
@@ -118,5 +123,6 @@ __u64 alloc_crossed(struct alloc_private *a, __u64 size)
 			return 0;
 	} while (!__atomic_compare_exchange_n(&c->left, &left, next, 0, __ATOMIC_RELAXED,
 					      __ATOMIC_RELAXED));
+	c->since = __atomic_load_n(&alloc_shared_of(a)->nr_draws, __ATOMIC_RELAXED);
 	return chosen_by;
 }

@@ -43,10 +43,42 @@ static void walk_along_path(struct alloc_private *a, struct agent_walk *w)
 	if (__atomic_load_n(&w->space->generation, __ATOMIC_RELAXED) - w->generation > 1) {
 		w->nr = 0;
 		w->end = END_STALE;
+		w->python = (void *)0;
 	}
 }
 
-static void walk(struct alloc_private *a, struct agent_walk *w, const __u64 *frame)
+/* Prepares the walk over this thread's Python frames, if there is an interpreter. */
+static void prepare_python(struct alloc_private *a, struct agent_walk *w, int scratch, __s32 tid)
+{
+	struct agent_python *p = &a->pythons[scratch].python;
+	const struct py_layout *layout = &w->space->python[w->generation & 1];
+
+	if (!layout->runtime)
+		return;
+	p->layout = layout;
+	p->codes = alloc_shared_of(a)->codes;
+	p->nr_codes = &alloc_shared_of(a)->nr_codes;
+	p->region = (void *)0;
+	p->taken = (void *)0;
+	p->budget = &w->budget;
+	p->tid = tid;
+	w->python = p;
+	agent_python_begin(p);
+}
+
+/* Stores what is left of the Python frames, for which no native frame was found. */
+static void finish_python(struct agent_walk *w)
+{
+	if (!w->python)
+		return;
+	w->nr = agent_python_finish(w->python, w->frames, w->nr);
+	w->python_broken = agent_python_broken(w->python) != 0;
+	if (w->python->runs.spent)
+		w->end = END_TOO_LONG;
+}
+
+static void walk(struct alloc_private *a, struct agent_walk *w, const __u64 *frame, int scratch,
+		 __s32 tid)
 {
 	struct alloc_counter *c = alloc_counter_of(a);
 	__u64 thread = alloc_thread();
@@ -70,10 +102,12 @@ static void walk(struct alloc_private *a, struct agent_walk *w, const __u64 *fra
 	if (w->generation) {
 		if (__atomic_load_n(&a->known_generation, __ATOMIC_RELAXED) != w->generation)
 			forget_known(a, w->generation);
+		prepare_python(a, w, scratch, tid);
 		walk_along_path(a, w);
 	}
 	if (!w->nr)
 		w->frames[w->nr++] = frame[1];
+	finish_python(w);
 	if (w->regs.sp >= w->low && w->regs.sp < w->high) {
 		c->thread = thread;
 		c->low = w->low;
@@ -109,6 +143,8 @@ void alloc_take(struct alloc_private *a, const struct alloc_taken *t)
 		.size = t->size,
 		.interval = t->interval,
 		.site = t->site,
+		.tid = (__s32)agent_syscall0(__NR_gettid),
+		.type = t->type,
 	};
 
 	if (scratch < 0) {
@@ -121,14 +157,40 @@ void alloc_take(struct alloc_private *a, const struct alloc_taken *t)
 	w.python_broken = 0;
 	w.nr = 0;
 	w.low = w.high = 0;
-	walk(a, &w, t->frame);
+	walk(a, &w, t->frame, scratch, draw.tid);
 	draw.time_ns = alloc_now_ns();
-	draw.tid = (__s32)agent_syscall0(__NR_gettid);
+	draw.python_broken = w.python_broken;
 	draw.nr_total = w.nr;
 	draw.nr_frames = w.nr < max ? w.nr : max;
 	draw.end = w.end;
 	err = put(s, &draw, w.frames);
 	__atomic_fetch_and(&a->busy, ~(1u << scratch), __ATOMIC_RELEASE);
 	if (!err)
-		alloc_live_add(a, t->address, draw.number);
+		alloc_live_add(a, t->address, draw.number, alloc_counter_of(a)->since);
+}
+
+void alloc_keep(struct alloc_private *a, __u64 address, __u64 size, __u64 interval, __u32 site,
+		const __u64 *frame)
+{
+	const struct alloc_taken taken = { address, size, interval, site, frame, ALLOC_DRAW };
+
+	if (interval && address && a->magic == ALLOC_MAGIC)
+		alloc_take(a, &taken);
+}
+
+void alloc_freed(struct alloc_private *a, __u64 draw)
+{
+	const __u32 nr = 1 + sizeof(struct alloc_freed) / 8;
+	struct alloc_shared *s = alloc_shared_of(a);
+	__u64 at;
+
+	if (!draw)
+		return;
+	if (ring_reserve(&s->ring, s->words, ALLOC_RING_WORDS, nr, &at)) {
+		__atomic_fetch_add(&s->nr_lost_frees, 1, __ATOMIC_RELAXED);
+		return;
+	}
+	ring_put(s->words, ALLOC_RING_WORDS, at + 1, draw);
+	ring_put(s->words, ALLOC_RING_WORDS, at + 2, alloc_now_ns());
+	ring_commit(s->words, ALLOC_RING_WORDS, at, nr);
 }

@@ -28,26 +28,29 @@ static void filter_change(struct alloc_private *a, __u64 address, int by)
 					      __ATOMIC_RELAXED));
 }
 
-/* Is the block in the table already? Then it was freed where no hook saw it. */
-static int replace(struct alloc_shared *s, __u64 address, __u64 draw)
+/*
+ * Is the block in the table already? Then it was freed where no hook saw it, unless it was handed
+ * out within the same call.
+ */
+static int replace(struct alloc_shared *s, __u64 address, __u64 draw, __u64 since)
 {
 	for (__u32 i = 0; i < ALLOC_NR_PROBES; i++) {
 		struct alloc_live *l = &s->live[(place_of(address) + i) & (ALLOC_NR_LIVE - 1)];
 
 		if (__atomic_load_n(&l->address, __ATOMIC_RELAXED) != address)
 			continue;
-		__atomic_store_n(&l->draw, draw, __ATOMIC_RELAXED);
-		__atomic_fetch_add(&s->nr_unseen_frees, 1, __ATOMIC_RELAXED);
+		if (__atomic_exchange_n(&l->draw, draw, __ATOMIC_RELAXED) <= since)
+			__atomic_fetch_add(&s->nr_unseen_frees, 1, __ATOMIC_RELAXED);
 		return 1;
 	}
 	return 0;
 }
 
-void alloc_live_add(struct alloc_private *a, __u64 address, __u64 draw)
+void alloc_live_add(struct alloc_private *a, __u64 address, __u64 draw, __u64 since)
 {
 	struct alloc_shared *s = alloc_shared_of(a);
 
-	if (replace(s, address, draw))
+	if (replace(s, address, draw, since))
 		return;
 	for (__u32 i = 0; i < ALLOC_NR_PROBES; i++) {
 		struct alloc_live *l = &s->live[(place_of(address) + i) & (ALLOC_NR_LIVE - 1)];
@@ -68,6 +71,8 @@ __u64 alloc_live_remove(struct alloc_private *a, __u64 address)
 {
 	struct alloc_shared *s = alloc_shared_of(a);
 
+	if (a->magic != ALLOC_MAGIC)
+		return 0;
 	for (__u32 i = 0; address > BEING_FILLED && i < ALLOC_NR_PROBES; i++) {
 		struct alloc_live *l = &s->live[(place_of(address) + i) & (ALLOC_NR_LIVE - 1)];
 		__u64 is = address, draw;

@@ -28,9 +28,15 @@ AGENT_HIDDEN __u64 alloc_now_ns(void);
 
 /* live_table.c */
 
-/* Puts a sampled block into the table and the filter. */
-AGENT_HIDDEN void alloc_live_add(struct alloc_private *a, __u64 address, __u64 draw);
-/* Takes the block out. Returns the number of its draw, or 0: it was not in the table. */
+/*
+ * Puts a sampled block into the table and the filter. Draws after `since` were made by what the
+ * hooked function has called: such a block is that of this draw.
+ */
+AGENT_HIDDEN void alloc_live_add(struct alloc_private *a, __u64 address, __u64 draw, __u64 since);
+/*
+ * Takes the block out. Returns the number of its draw, or 0: it was not in the table, or this is a
+ * forked child, which has none.
+ */
 AGENT_HIDDEN __u64 alloc_live_remove(struct alloc_private *a, __u64 address);
 
 /* A sampled allocation. */
@@ -39,12 +45,27 @@ struct alloc_taken {
 	__u32 site;
 	/* [0]: rbp of the caller, [1]: where it goes on; its stack follows */
 	const __u64 *frame;
+	__u16 type; /* enum alloc_record */
 };
 
-/* draw.c: walks the stack, writes the record and adds the block to the table. */
-AGENT_HIDDEN void alloc_take(struct alloc_private *a, const struct alloc_taken *taken);
+/* draw.c */
 
-/* slow_path.c: the ways in, by enum alloc_entry; entered by a jump from a stub. */
+/* Walks the stack, writes the record and adds the block to the table. */
+AGENT_HIDDEN void alloc_take(struct alloc_private *a, const struct alloc_taken *taken);
+/*
+ * The same if there is a block and an interval that chose it. A function of its own: the address of
+ * a local variable would keep its callers from ending in a jump.
+ */
+AGENT_HIDDEN void alloc_keep(struct alloc_private *a, __u64 address, __u64 size, __u64 interval,
+			     __u32 site, const __u64 *frame);
+/* Writes that the block of this draw, which has left the table, is freed; 0: none was. */
+AGENT_HIDDEN void alloc_freed(struct alloc_private *a, __u64 draw);
+
+/*
+ * slow_path.c, slow_new.c and slow_python.c: the ways in, by enum alloc_entry; entered by a jump
+ * from a stub. `more` is what the stub's kind says: of operator new the function that allocates in
+ * its place, of Python's realloc the largest size that its hook counts.
+ */
 typedef __u64 original_fn(__u64 a, __u64 b, __u64 c);
 AGENT_HIDDEN __u64 alloc_slow_malloc(__u64 size, __u64 b, __u64 c, original_fn *original,
 				     __u32 site);
@@ -57,5 +78,52 @@ AGENT_HIDDEN __u64 alloc_slow_aligned(__u64 alignment, __u64 size, __u64 c, orig
 AGENT_HIDDEN __u64 alloc_slow_posix_aligned(__u64 ret_block, __u64 alignment, __u64 size,
 					    original_fn *original, __u32 site);
 AGENT_HIDDEN void alloc_slow_free(__u64 block, __u64 b, __u64 c, original_fn *original);
+AGENT_HIDDEN __u64 alloc_slow_new(__u64 size, __u64 b, __u64 c, original_fn *original, __u32 site,
+				  __u64 more);
+AGENT_HIDDEN __u64 alloc_slow_new_aligned(__u64 size, __u64 alignment, __u64 c,
+					  original_fn *original, __u32 site, __u64 more);
+AGENT_HIDDEN __u64 alloc_slow_python_calloc(__u64 context, __u64 number, __u64 size,
+					    original_fn *original, __u32 site);
+AGENT_HIDDEN __u64 alloc_slow_python_realloc(__u64 context, __u64 block, __u64 size,
+					     original_fn *original, __u32 site, __u64 more);
+AGENT_HIDDEN void alloc_slow_python_free(__u64 context, __u64 block, __u64 c,
+					 original_fn *original);
+
+/* What all of them do. nr_inside counts the threads in here, so nothing is unmapped under them. */
+static inline struct alloc_private *alloc_enter(void)
+{
+	struct alloc_private *a = alloc_home();
+
+	__atomic_fetch_add(&a->nr_inside, 1, __ATOMIC_ACQUIRE);
+	return a;
+}
+
+static inline void alloc_leave(struct alloc_private *a)
+{
+	__atomic_fetch_sub(&a->nr_inside, 1, __ATOMIC_RELEASE);
+}
+
+/* A call of a function that moves a block: realloc(3), or that of a table of Python's. */
+struct alloc_move {
+	__u64 arguments[3], block, size;
+	__u64 limit; /* sizes above it are not counted */
+	original_fn *original;
+	__u32 site;
+	int is_python;	    /* a size of 0 does not free the block */
+	const __u64 *frame; /* as of struct alloc_taken */
+};
+
+/* slow_path.c */
+AGENT_HIDDEN __u64 alloc_move(const struct alloc_move *move);
+
+#define ALLOC_FRAME ((const __u64 *)__builtin_frame_address(0))
+
+/* realloc(3) is entered if the counter has crossed zero, if the block may be sampled, or both. */
+static inline __u64 alloc_crossed_too(struct alloc_private *a, __u64 size)
+{
+	if (__atomic_load_n(&alloc_counter_of(a)->left, __ATOMIC_RELAXED) >= 0)
+		return 0;
+	return alloc_crossed(a, size);
+}
 
 #endif

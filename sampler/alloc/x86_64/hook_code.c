@@ -11,7 +11,9 @@
 #include "sampler/unwind/x86_64/instruction.h"
 
 #define JUMP_SIZE 5u
-#define SCRATCH_REGS (1u << 0 | 1u << 10 | 1u << 11) /* rax, r10, r11 */
+#define SCRATCH_REGS (1u << 0 | 1u << 10 | 1u << 11) /* rax, r10, r11: what stubs change */
+/* Those that a function may change and that hold no argument of an allocation function. */
+#define FREE_REGS (SCRATCH_REGS | 1u << 1 | 1u << 8 | 1u << 9)
 
 /* ---- plans */
 
@@ -25,20 +27,37 @@ static bool is_scratch(uint8_t reg)
 	return reg < 16 && SCRATCH_REGS >> reg & 1;
 }
 
+static bool is_free(uint8_t reg)
+{
+	return reg < 16 && FREE_REGS >> reg & 1;
+}
+
+/* mov disp(%rip), %reg, of 32 or 64 bits, into a free register. */
+static bool loads_by_pc(const uint8_t *code)
+{
+	uint8_t rex = (code[0] & 0xf0) == 0x40 ? code[0] : 0;
+	const uint8_t *at = code + (rex != 0);
+
+	return at[0] == 0x8b && (at[1] & 0xc7) == 5 &&
+	       is_free((uint8_t)((at[1] >> 3 & 7) | (rex & 4) << 1));
+}
+
 /*
  * Can the instruction be run a second time with the same effect? It reads no register that it or
- * the stub changes, and writes nothing but rax, r10, r11 and flags: cmp, test, and loads.
+ * the stub changes, and writes nothing but flags and registers that are free: cmp, test, and loads.
  */
 static bool may_run_again(const uint8_t *code, struct instruction in)
 {
 	uint8_t opcode, modrm;
 	size_t at = 0;
 
+	if (loads_by_pc(code))
+		return true;
 	if (in.kind == INSTRUCTION_LOAD || in.kind == INSTRUCTION_MOVE ||
 	    in.kind == INSTRUCTION_LEA)
-		return is_scratch(in.reg) && !is_scratch(in.base);
+		return is_free(in.reg) && in.base < 16 && !is_scratch(in.base) && in.base != in.reg;
 	if (in.kind == INSTRUCTION_LEA_PC || in.kind == INSTRUCTION_CONSTANT)
-		return is_scratch(in.reg);
+		return is_free(in.reg);
 	if (in.kind != INSTRUCTION_OTHER || in.writes)
 		return false;
 	if ((code[at] & 0xf0) == 0x40)
@@ -60,6 +79,12 @@ static bool may_run_again(const uint8_t *code, struct instruction in)
 
 static int plan_first(const uint8_t *code, struct instruction in, struct hook_plan *p)
 {
+	if (in.kind == INSTRUCTION_JUMP && code[0] == 0xe9) { /* its opcode stays */
+		p->is_jump = p->again = true;
+		p->kept = 1;
+		p->length = in.length;
+		return 0;
+	}
 	if (in.kind == INSTRUCTION_PUSH)
 		p->undo = 8;
 	else if (in.kind == INSTRUCTION_ADD && in.reg == INSTRUCTION_RSP && in.value < 0 &&
@@ -83,7 +108,7 @@ int hook_plan_make(const uint8_t *code, size_t size, uint64_t function, struct h
 	*ret_why = "its first instruction cannot be undone";
 	if (!in.length || size < HOOK_MAX_BYTES || plan_first(code, in, &p))
 		return -ENOTSUP;
-	while (p.length < p.kept + JUMP_SIZE) {
+	while (p.length < p.kept + JUMP_SIZE && !p.is_jump) {
 		in = instruction_decode(code + p.length, size - p.length);
 		*ret_why = "its first instructions cannot be moved";
 		if (!instruction_can_move(code + p.length, in) ||
@@ -98,6 +123,12 @@ int hook_plan_make(const uint8_t *code, size_t size, uint64_t function, struct h
 	memcpy(p.was, code, p.length);
 	*ret = p;
 	return 0;
+}
+
+void hook_plan_slot(uint64_t slot, uint64_t function, struct hook_plan *ret)
+{
+	*ret = (struct hook_plan){ .function = slot, .is_slot = true, .length = sizeof(function) };
+	memcpy(ret->was, &function, sizeof(function));
 }
 
 /* ---- stubs */
@@ -136,35 +167,64 @@ static void land(struct code *c, size_t at)
 
 /* The forward jumps of a stub; 0: there is none. */
 struct exits {
-	size_t slow[2], original[2];
+	size_t slow[3], uncounted[3];
 };
 
 #define JUMP_OVERFLOW 0x80
 #define JUMP_ZERO 0x84
 #define JUMP_NOT_ZERO 0x85
+#define JUMP_ABOVE 0x87
 #define JUMP_SIGN 0x88
 
-/* The number of the register with the size, as in ModRM; calloc's product goes to r10. */
-static uint8_t size_register(struct code *c, enum alloc_entry entry, struct exits *x)
+/* Registers as in ModRM. */
+#define RDX 2u
+#define RSI 6u
+#define RDI 7u
+#define R10 10u
+
+/* Where the arguments of an entry are. */
+static const struct shape {
+	uint8_t size;	    /* register; R10: a product; 0: nothing is allocated */
+	uint8_t is_shifted; /* the product's factors are in rsi and rdx, not rdi and rsi */
+	uint8_t block;	    /* register; 0: nothing is freed */
+} shapes[NR_ALLOC_ENTRIES] = {
+	[ALLOC_MALLOC] = { RDI, 0, 0 },
+	[ALLOC_CALLOC] = { R10, 0, 0 },
+	[ALLOC_REALLOC] = { RSI, 0, RDI },
+	[ALLOC_ALIGNED] = { RSI, 0, 0 },
+	[ALLOC_POSIX_ALIGNED] = { RDX, 0, 0 },
+	[ALLOC_FREE] = { 0, 0, RDI },
+	[ALLOC_NEW] = { RDI, 0, 0 },
+	[ALLOC_NEW_ALIGNED] = { RDI, 0, 0 },
+	[ALLOC_PYTHON_MALLOC] = { RSI, 0, 0 },
+	[ALLOC_PYTHON_CALLOC] = { R10, 1, 0 },
+	[ALLOC_PYTHON_REALLOC] = { RDX, 0, RSI },
+	[ALLOC_PYTHON_FREE] = { 0, 0, RSI },
+};
+
+/* Puts a product into r10; one that overflows becomes a size that cannot be had. */
+static void put_product(struct code *c, const struct shape *shape, struct exits *x)
 {
-	switch (entry) {
-	case ALLOC_MALLOC: return 7;
-	case ALLOC_REALLOC:
-	case ALLOC_ALIGNED: return 6;
-	case ALLOC_POSIX_ALIGNED: return 2;
-	default:
+	if (shape->is_shifted) {
+		PUT(0x49, 0x89, 0xf2);	     /* mov %rsi, %r10 */
+		PUT(0x4c, 0x0f, 0xaf, 0xd2); /* imul %rdx, %r10 */
+	} else {
 		PUT(0x49, 0x89, 0xfa);	     /* mov %rdi, %r10 */
 		PUT(0x4c, 0x0f, 0xaf, 0xd6); /* imul %rsi, %r10 */
-		x->original[0] = put_forward(c, JUMP_OVERFLOW);
-		return 10;
 	}
+	x->uncounted[0] = put_forward(c, JUMP_OVERFLOW);
 }
 
-static void put_countdown(struct code *c, const struct hook_places *places, enum alloc_entry entry,
+static void put_limit(struct code *c, uint8_t reg, uint32_t limit, struct exits *x)
+{
+	PUT((uint8_t)(reg >= 8 ? 0x49 : 0x48), 0x81, (uint8_t)(0xf8 | (reg & 7))); /* cmp */
+	put_32(c, limit);
+	x->uncounted[1] = put_forward(c, JUMP_ABOVE);
+}
+
+static void put_countdown(struct code *c, const struct hook_places *places, uint8_t reg,
 			  struct exits *x)
 {
-	uint8_t reg = size_register(c, entry, x);
-
 	PUT(0x64, 0x48, 0x8b, 0x04, 0x25, 0, 0, 0, 0); /* mov %fs:0, %rax */
 	PUT(0x69, 0xc0);			       /* imul $hash, %eax, %eax */
 	put_32(c, ALLOC_COUNTER_HASH);
@@ -178,13 +238,13 @@ static void put_countdown(struct code *c, const struct hook_places *places, enum
 }
 _Static_assert(sizeof(struct alloc_counter) == 1 << 6, "shl $6");
 
-/* The block is in rdi. */
-static void put_filter(struct code *c, const struct hook_places *places, struct exits *x)
+static void put_filter(struct code *c, const struct hook_places *places, uint8_t block,
+		       struct exits *x)
 {
-	PUT(0x48, 0x89, 0xf8);	  /* mov %rdi, %rax */
-	PUT(0x48, 0xc1, 0xe8, 4); /* shr $4, %rax */
-	PUT(0x0f, 0xb7, 0xc0);	  /* movzwl %ax, %eax */
-	PUT(0x4c, 0x8d, 0x1d);	  /* lea filter(%rip), %r11 */
+	PUT(0x48, 0x89, (uint8_t)(0xc0 | block << 3)); /* mov %block, %rax */
+	PUT(0x48, 0xc1, 0xe8, 4);		       /* shr $4, %rax */
+	PUT(0x0f, 0xb7, 0xc0);			       /* movzwl %ax, %eax */
+	PUT(0x4c, 0x8d, 0x1d);			       /* lea filter(%rip), %r11 */
 	code_put_distance(c, places->filter);
 	PUT(0x41, 0x80, 0x3c, 0x03, 0); /* cmpb $0, (%r11,%rax) */
 	x->slow[1] = put_forward(c, JUMP_NOT_ZERO);
@@ -203,61 +263,95 @@ static bool put_moved(struct code *c, const struct hook_plan *p)
 	return code_put_jump(c, p->function + p->length);
 }
 
-/* Returns the address of the whole function for callers from the slow path. */
-static uint64_t put_original(struct code *c, const struct hook_plan *p, uint64_t resume)
+/*
+ * Goes on in the function. Returns its whole address for callers from the slow path; 0: an
+ * instruction cannot be moved there.
+ */
+static uint64_t put_original(struct code *c, const struct hook_plan *p)
 {
-	uint64_t original = c->address + c->size;
+	uint64_t resume = c->address + c->size, original;
 
+	if (p->is_slot) {	 /* which may be far away */
+		PUT(0xff, 0x25); /* jmp *function(%rip) */
+		code_put_distance(c, c->address + HOOK_STUB_CODE);
+		return resume;
+	}
+	if (!put_moved(c, p))
+		return 0;
 	if (p->again)
 		return resume;
+	original = c->address + c->size;
 	put(c, p->was, p->kept);
 	code_put_jump(c, resume);
 	return original;
 }
 
-size_t hook_stub_write(const struct hook_plan *p, const struct hook_kind *kind,
-		       const struct hook_places *places, uint8_t *ret_code)
+static void put_slow(struct code *c, const struct hook_plan *p, const struct hook_kind *kind,
+		     const struct hook_places *places, uint64_t original)
 {
-	struct code code = { .address = places->stub }, *c = &code;
-	struct exits x = { { 0 }, { 0 } };
-	uint64_t resume, original;
-
-	if (kind->entry == ALLOC_REALLOC && kind->null_is_malloc) {
-		PUT(0x48, 0x85, 0xff); /* test %rdi, %rdi */
-		x.original[1] = put_forward(c, JUMP_ZERO);
-	}
-	if (kind->entry != ALLOC_FREE)
-		put_countdown(c, places, kind->entry, &x);
-	/* After the countdown, so the slow path finds that done. */
-	if (kind->entry == ALLOC_FREE || kind->entry == ALLOC_REALLOC)
-		put_filter(c, places, &x);
-	land(c, x.original[0]);
-	land(c, x.original[1]);
-	resume = c->address + c->size;
-	if (!put_moved(c, p))
-		return 0;
-	original = put_original(c, p, resume);
-	land(c, x.slow[0]);
-	land(c, x.slow[1]);
 	if (p->undo)
 		PUT(0x48, 0x8d, 0x64, 0x24, p->undo); /* lea undo(%rsp), %rsp */
-	PUT(0x48, 0x8d, 0x0d);			      /* lea original(%rip), %rcx */
+	PUT(0x48, 0x8d, 0x0d); /* lea original(%rip), %rcx */
 	code_put_distance(c, original);
 	PUT(0x41, 0xb8); /* mov $site, %r8d */
 	put_32(c, kind->site);
-	if (!code_put_jump(c, places->slow) || c->bad)
+	if (kind->more) {
+		PUT(0x49, 0xb9); /* mov $more, %r9 */
+		put(c, &kind->more, sizeof(kind->more));
+	}
+	code_put_jump(c, places->slow);
+}
+
+size_t hook_stub_write(const struct hook_plan *p, const struct hook_kind *kind,
+		       const struct hook_places *places, uint8_t *ret_code, uint64_t *ret_original)
+{
+	const struct shape *shape = &shapes[kind->entry];
+	struct code code = { .address = places->stub }, *c = &code;
+	struct exits x = { { 0 }, { 0 } };
+	uint64_t original;
+
+	if (kind->entry == ALLOC_REALLOC && kind->null_is_malloc) {
+		PUT(0x48, 0x85, 0xff); /* test %rdi, %rdi */
+		x.uncounted[2] = put_forward(c, JUMP_ZERO);
+	}
+	if (shape->size == R10)
+		put_product(c, shape, &x);
+	if (shape->size && kind->limit)
+		put_limit(c, shape->size, kind->limit, &x);
+	if (shape->size)
+		put_countdown(c, places, shape->size, &x);
+	for (size_t i = 0; i < 3; i++)
+		land(c, x.uncounted[i]);
+	/* After the countdown, so the slow path finds that done. */
+	if (shape->block)
+		put_filter(c, places, shape->block, &x);
+	original = put_original(c, p);
+	for (size_t i = 0; i < 3; i++)
+		land(c, x.slow[i]);
+	put_slow(c, p, kind, places, original);
+	if (!original || c->bad || c->size > HOOK_STUB_CODE)
 		return 0;
 	memcpy(ret_code, c->bytes, c->size);
-	return c->size;
+	*ret_original = original;
+	if (!p->is_slot)
+		return c->size;
+	memset(ret_code + c->size, 0xcc, HOOK_STUB_CODE - c->size);
+	memcpy(ret_code + HOOK_STUB_CODE, p->was, p->length);
+	return HOOK_STUB_MAX;
 }
 
 void hook_patch_write(const struct hook_plan *p, uint64_t stub, uint8_t *ret)
 {
-	uint32_t distance = (uint32_t)(stub - (p->function + p->kept + JUMP_SIZE));
+	uint8_t at = hook_jump_at(p);
+	uint32_t distance = (uint32_t)(stub - (p->function + at + JUMP_SIZE));
 
+	if (p->is_slot) {
+		memcpy(ret, &stub, sizeof(stub));
+		return;
+	}
 	memcpy(ret, p->was, p->length);
-	ret[p->kept] = 0xe9;
-	memcpy(ret + p->kept + 1, &distance, sizeof(distance));
+	ret[at] = 0xe9;
+	memcpy(ret + at + 1, &distance, sizeof(distance));
 }
 
 /* ---- who jumps where */
@@ -325,17 +419,26 @@ size_t hook_find_entered(const uint8_t *code, size_t size, uint64_t address,
 	return nr;
 }
 
-bool hook_jumps_to(const uint8_t *code, size_t size, uint64_t function, uint64_t to)
+uint64_t hook_next_jump(const uint8_t *code, size_t size, uint64_t function, size_t *at)
 {
-	for (size_t at = 0; at < size;) {
-		struct instruction in = instruction_decode(code + at, size - at);
+	while (*at < size) {
+		struct instruction in = instruction_decode(code + *at, size - *at);
 
-		if (!in.length)
-			return false;
-		at += in.length;
-		if ((in.kind == INSTRUCTION_JUMP || in.kind == INSTRUCTION_JUMP_IF) &&
-		    function + at + (uint64_t)(int64_t)in.value == to)
-			return true;
+		*at = in.length ? *at + in.length : size;
+		if (in.kind == INSTRUCTION_JUMP || in.kind == INSTRUCTION_JUMP_IF)
+			return function + *at + (uint64_t)(int64_t)in.value;
 	}
-	return false;
+	return 0;
+}
+
+uint64_t hook_plt_slot(const uint8_t *code, size_t size, uint64_t address)
+{
+	size_t at = size >= 4 && is_endbr64(code) ? 4 : 0;
+	int32_t distance;
+
+	at += at < size && code[at] == 0xf2; /* bnd */
+	if (at + 6 > size || code[at] != 0xff || code[at + 1] != 0x25)
+		return 0;
+	memcpy(&distance, code + at + 2, sizeof(distance));
+	return address + at + 6 + (uint64_t)(int64_t)distance;
 }

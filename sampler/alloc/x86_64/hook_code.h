@@ -12,6 +12,9 @@
  *	original:	first instruction; jmp resume	(not if it stands at resume already)
  *	slow:		undo the first instruction; jmp into the payload, with original in rcx
  *
+ * Where a program keeps the address of a function in a word of memory (Python's allocators), that
+ * word is replaced by the address of a stub, and original is a jump to the function.
+ *
  * Everything here is pure: bytes in, bytes out.
  */
 #ifndef SPROF_HOOK_CODE_H
@@ -25,11 +28,18 @@
 
 #define HOOK_MAX_BYTES 32u
 #define HOOK_STUB_MAX 256u
+/* Bytes of its code. Behind it stands the function that a slot has held. */
+#define HOOK_STUB_CODE (HOOK_STUB_MAX - 8u)
 
-/* How a function can be hooked. */
+/*
+ * How a function can be hooked. Or a slot: a word of memory, at `function`, that holds the address
+ * of one; then kept is 0 and length 8.
+ */
 struct hook_plan {
 	uint64_t function;
-	uint8_t kept;		     /* bytes of the first instruction */
+	bool is_slot;
+	bool is_jump;		     /* the first instruction is a jump: only where to is changed */
+	uint8_t kept;		     /* bytes of the first instruction; of a jump its opcode */
 	uint8_t length;		     /* of it and the moved instructions together */
 	uint8_t undo;		     /* bytes that the first instruction has taken from the stack */
 	bool again;		     /* it is run again in the stub */
@@ -43,6 +53,9 @@ struct hook_plan {
 int hook_plan_make(const uint8_t *code, size_t size, uint64_t function, struct hook_plan *ret,
 		   const char **ret_why);
 
+/* Plans for the slot at an address, in which `function` stands. */
+void hook_plan_slot(uint64_t slot, uint64_t function, struct hook_plan *ret);
+
 /* Addresses in the target. */
 struct hook_places {
 	uint64_t stub;
@@ -55,14 +68,16 @@ struct hook_kind {
 	/* realloc(NULL) goes straight on, because it becomes a call of malloc, which counts */
 	bool null_is_malloc;
 	uint32_t site;
+	uint32_t limit; /* sizes above it are not counted; 0: all are */
+	uint64_t more;	/* as in slow_path.h */
 };
 
 /*
  * Writes the stub, at most HOOK_STUB_MAX bytes, and returns its size; 0: an instruction cannot be
- * moved that far.
+ * moved that far. *ret_original: the way into the function past the hook.
  */
 size_t hook_stub_write(const struct hook_plan *plan, const struct hook_kind *kind,
-		       const struct hook_places *places, uint8_t *ret_code);
+		       const struct hook_places *places, uint8_t *ret_code, uint64_t *ret_original);
 
 /* Fills plan->length bytes of the hooked function. The stub must be within 2 GiB. */
 void hook_patch_write(const struct hook_plan *plan, uint64_t stub, uint8_t *ret_bytes);
@@ -76,7 +91,21 @@ void hook_patch_write(const struct hook_plan *plan, uint64_t stub, uint8_t *ret_
 size_t hook_find_entered(const uint8_t *code, size_t size, uint64_t address,
 			 const struct hook_plan *plans, size_t nr);
 
-/* Does the function, whose code this is, end in a jump to that address? */
-bool hook_jumps_to(const uint8_t *code, size_t size, uint64_t function, uint64_t to);
+/* Where in the bytes of a plan the jump to the stub is. */
+static inline uint8_t hook_jump_at(const struct hook_plan *plan)
+{
+	return plan->is_jump ? 0 : plan->kept;
+}
+
+/*
+ * The address that the next jump from *at on leads to; *at is then behind it. 0: there is none. The
+ * code is that of the function.
+ */
+uint64_t hook_next_jump(const uint8_t *code, size_t size, uint64_t function, size_t *at);
+/*
+ * If this code is an entry of the procedure linkage table: the address of the word that holds where
+ * it leads. Else 0.
+ */
+uint64_t hook_plt_slot(const uint8_t *code, size_t size, uint64_t address);
 
 #endif

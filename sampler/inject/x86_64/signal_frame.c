@@ -6,7 +6,6 @@
 
 #include <cpuid.h>
 #include <errno.h>
-#include <stdbool.h>
 #include <string.h>
 
 #include "sampler/inject/x86_64/syscall_restart.h"
@@ -22,6 +21,9 @@
 #define SW_RESERVED 464u /* in the legacy area */
 #define XFEATURE_TILE_CONFIG 17
 #define XFEATURE_TILE_DATA 18
+#define FLAGS_ALWAYS 2u
+#define FLAGS_ALL 0x3fffffull
+#define USER_CODE_SEGMENT 0x33u /* of 64 bits */
 #define XFEATURES_TILE (1ull << XFEATURE_TILE_CONFIG | 1ull << XFEATURE_TILE_DATA)
 
 struct signal_context {
@@ -150,4 +152,10 @@ int inject_frame_build(uint8_t *buffer, uint64_t address, uint64_t restorer,
 	memcpy(buffer, &frame, sizeof(frame));
 	size = add_vector_state(buffer + fpstate, INJECT_FRAME_SIZE - fpstate, sizes, state);
 	return size < 0 ? size : (int)fpstate + size;
+}
+
+bool inject_frame_is_pc(const uint64_t *words, size_t nr)
+{
+	return nr > 2 && words[1] & FLAGS_ALWAYS && !(words[1] & ~FLAGS_ALL) &&
+	       (words[2] & 0xffff) == USER_CODE_SEGMENT;
 }

@@ -8,6 +8,7 @@
 #ifndef SPROF_SIGNAL_FRAME_H
 #define SPROF_SIGNAL_FRAME_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/user.h>
@@ -44,5 +45,11 @@ void inject_frame_measure(struct inject_frame_sizes *ret_sizes);
 int inject_frame_build(uint8_t *buffer, uint64_t address, uint64_t restorer,
 		       const struct inject_frame_sizes *sizes,
 		       const struct inject_thread_state *state);
+
+/*
+ * Of `nr` words of a stack: is the first one where a signal frame has the pc that was interrupted?
+ * The flags follow, and then the segments of user code.
+ */
+bool inject_frame_is_pc(const uint64_t *words, size_t nr);
 
 #endif

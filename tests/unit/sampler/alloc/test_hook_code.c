@@ -25,7 +25,6 @@ static const uint8_t with_endbr64[] = { 0xf3, 0x0f, 0x1e, 0xfa, 0x41, 0x54,
 					0x55, 0x53, 0x48, 0x89, 0xfb };
 static const uint8_t short_one[] = { 0x31, 0xc0, 0xc3 };
 static const uint8_t with_call[] = { 0x55, 0xe8, 0x10, 0x20, 0x30, 0x00, 0x5d, 0xc3 };
-static const uint8_t with_jump_first[] = { 0xe9, 0x10, 0x20, 0x30, 0x00 };
 static const uint8_t increments[] = { 0x48, 0xff, 0x05, 0x10, 0x20, 0x00,
 				      0x00, 0x41, 0x54, 0x55, 0x53, 0x48 };
 
@@ -96,7 +95,6 @@ static void what_cannot_be_moved_is_refused(void **state)
 	(void)state;
 	assert_int_equal(PLAN(short_one, &p), -ENOTSUP);
 	assert_int_equal(PLAN(with_call, &p), -ENOTSUP);
-	assert_int_equal(PLAN(with_jump_first, &p), -ENOTSUP);
 	assert_int_equal(PLAN(increments, &p), -ENOTSUP); /* would count twice */
 }
 
@@ -127,10 +125,24 @@ static void jumps_into_the_start_are_found(void **state)
 static void a_jump_to_another_function_is_found(void **state)
 {
 	const uint8_t code[] = { 0x5b, 0xe9, 0xfa, 0x0f, 0x00, 0x00 };
+	size_t at = 0;
 
 	(void)state;
-	assert_true(hook_jumps_to(code, sizeof(code), 0x1000, 0x2000));
-	assert_false(hook_jumps_to(code, sizeof(code), 0x1000, 0x2001));
+	assert_int_equal(hook_next_jump(code, sizeof(code), 0x1000, &at), 0x2000);
+	assert_int_equal(at, sizeof(code));
+	assert_int_equal(hook_next_jump(code, sizeof(code), 0x1000, &at), 0);
+}
+
+static void a_linkage_table_is_seen_through(void **state)
+{
+	const uint8_t plain[] = { 0xff, 0x25, 0x10, 0x00, 0x00, 0x00 };
+	const uint8_t marked[] = { 0xf3, 0x0f, 0x1e, 0xfa, 0xf2, 0xff, 0x25, 0x10, 0, 0, 0 };
+
+	(void)state;
+	assert_int_equal(hook_plt_slot(plain, sizeof(plain), 0x1000), 0x1016);
+	assert_int_equal(hook_plt_slot(marked, sizeof(marked), 0x1000), 0x101b);
+	assert_int_equal(hook_plt_slot(plain, 5, 0x1000), 0);
+	assert_int_equal(hook_plt_slot(glibc_free, sizeof(glibc_free), 0x1000), 0);
 }
 
 /* ---- hooked functions that run */
@@ -185,12 +197,13 @@ static void hook(struct world *w, const struct hook_kind *kind)
 		.slow = (uint64_t)(uintptr_t)w->way,
 	};
 	struct hook_plan p;
+	uint64_t original;
 	const char *why;
 
 	assert_int_equal(
 		hook_plan_make(w->function, CODE_SIZE, (uint64_t)(uintptr_t)w->function, &p, &why),
 		0);
-	assert_true(hook_stub_write(&p, kind, &places, w->stub) > 0);
+	assert_true(hook_stub_write(&p, kind, &places, w->stub, &original) > 0);
 	hook_patch_write(&p, places.stub, w->function);
 }
 
@@ -242,6 +255,96 @@ static void a_counter_below_zero_enters_the_slow_path(void **state)
 	assert_int_equal(seen.c, 3);
 	assert_int_equal(seen.site, 7);
 	assert_int_equal(seen.result, 89);
+	munmap(w, sizeof(*w));
+}
+
+/* As musl's: jmp to the function behind it. */
+static void a_function_that_is_a_jump_leads_to_the_stub(void **state)
+{
+	uint8_t jump[8 + sizeof(adds)] = { 0xe9, 0x03, 0, 0, 0, 0x90, 0x90, 0x90 };
+	struct world *w;
+
+	(void)state;
+	memcpy(jump + 8, adds, sizeof(adds));
+	w = make_world(jump, sizeof(jump));
+	hook(w, &(struct hook_kind){ .entry = ALLOC_MALLOC });
+	assert_int_equal(w->function[0], 0xe9); /* another tool may have a breakpoint there */
+	set_counters(w, 110);
+	assert_int_equal(((three *)(void *)w->function)(100, 20, 3), 125);
+	assert_int_equal(seen.calls, 0);
+	assert_int_equal(((three *)(void *)w->function)(100, 20, 3), 125);
+	assert_int_equal(seen.calls, 1);
+	munmap(w, sizeof(*w));
+}
+
+/* mov %rdi,%r8; cmp $0x2000,%rdi; lea (%r8,%rsi),%rax; ret: as tcmalloc's memalign begins */
+static const uint8_t copies[] = { 0x49, 0x89, 0xf8, 0x48, 0x81, 0xff, 0x00, 0x20,
+				  0x00, 0x00, 0x49, 0x8d, 0x04, 0x30, 0xc3 };
+
+static void an_argument_that_was_copied_is_copied_again(void **state)
+{
+	struct world *w = make_world(copies, sizeof(copies));
+
+	(void)state;
+	hook(w, &(struct hook_kind){ .entry = ALLOC_ALIGNED, .site = 99 });
+	set_counters(w, 30);
+	assert_int_equal(((three *)(void *)w->function)(64, 20, 3), 84);
+	assert_int_equal(((three *)(void *)w->function)(64, 20, 3), 84);
+	assert_int_equal(seen.calls, 1);
+	munmap(w, sizeof(*w));
+}
+
+/* Hooks a slot that holds the function; returns what it holds then. */
+static three *hook_slot(struct world *w, const struct hook_kind *kind)
+{
+	const struct hook_places places = {
+		.stub = (uint64_t)(uintptr_t)w->stub,
+		.counters = (uint64_t)(uintptr_t)w->counters,
+		.filter = (uint64_t)(uintptr_t)w->filter,
+		.slow = (uint64_t)(uintptr_t)w->way,
+	};
+	three *slot = (three *)(void *)w->function;
+	uint64_t original;
+	struct hook_plan p;
+
+	hook_plan_slot((uint64_t)(uintptr_t)&slot, (uint64_t)(uintptr_t)slot, &p);
+	assert_int_equal(hook_stub_write(&p, kind, &places, w->stub, &original), HOOK_STUB_MAX);
+	hook_patch_write(&p, places.stub, (uint8_t *)&slot);
+	assert_memory_equal(w->stub + HOOK_STUB_CODE, p.was, sizeof(slot));
+	return slot;
+}
+
+static void a_slot_leads_to_the_stub(void **state)
+{
+	struct world *w = make_world(adds, sizeof(adds));
+	three *hooked = hook_slot(w, &(struct hook_kind){ .entry = ALLOC_PYTHON_CALLOC });
+
+	(void)state;
+	set_counters(w, 50);
+	assert_int_equal(hooked(1000, 4, 10), 1009);
+	assert_int_equal(seen.calls, 0);
+	assert_int_equal(hooked(1000, 4, 10), 1009);
+	assert_int_equal(seen.calls, 1);
+	assert_int_equal(seen.c, 10);
+	munmap(w, sizeof(*w));
+}
+
+static void sizes_above_the_limit_are_not_counted(void **state)
+{
+	struct world *w = make_world(adds, sizeof(adds));
+	const struct hook_kind kind = { .entry = ALLOC_PYTHON_REALLOC, .limit = 512 };
+	three *hooked = hook_slot(w, &kind);
+
+	(void)state;
+	set_counters(w, 1000);
+	hooked(0, 0x1000, 513);
+	assert_int_equal(sum_of_counters(w), 1000 * (int64_t)ALLOC_NR_COUNTERS);
+	hooked(0, 0x1000, 512);
+	assert_int_equal(sum_of_counters(w), 1000 * (int64_t)ALLOC_NR_COUNTERS - 512);
+	/* Whatever the size, the block may be a sampled one. */
+	w->filter[0x1000 >> 4] = 1;
+	hooked(0, 0x1000, 600);
+	assert_int_equal(seen.calls, 1);
 	munmap(w, sizeof(*w));
 }
 
@@ -315,7 +418,12 @@ int main(void)
 		cmocka_unit_test(what_cannot_be_moved_is_refused),
 		cmocka_unit_test(jumps_into_the_start_are_found),
 		cmocka_unit_test(a_jump_to_another_function_is_found),
+		cmocka_unit_test(a_linkage_table_is_seen_through),
 		cmocka_unit_test(counts_bytes_and_goes_on),
+		cmocka_unit_test(a_function_that_is_a_jump_leads_to_the_stub),
+		cmocka_unit_test(an_argument_that_was_copied_is_copied_again),
+		cmocka_unit_test(a_slot_leads_to_the_stub),
+		cmocka_unit_test(sizes_above_the_limit_are_not_counted),
 		cmocka_unit_test(a_counter_below_zero_enters_the_slow_path),
 		cmocka_unit_test(flags_of_the_first_instruction_survive),
 		cmocka_unit_test(a_block_in_the_filter_enters_the_slow_path),

@@ -1,0 +1,275 @@
+/* A process that runs another program since the last look is one that has ended and a new one. */
+#include "cli/alloc/follow_alloc.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/alloc/alloc_functions.h"
+#include "core/base/alloc.h"
+#include "core/base/clock.h"
+#include "core/base/log.h"
+#include "core/base/number_map.h"
+#include "core/profile/profile.h"
+#include "sampler/alloc/allocations.h"
+#include "sampler/selection/process_tree.h"
+#include "sampler/target/proc_life.h"
+
+#define LOOK_NS (500ull * 1000 * 1000)
+#define LOOK_SOON_NS (100ull * 1000 * 1000) /* while one waits for PyTorch */
+#define FOLLOWED_MAX 64u		    /* processes at a time: each takes some MiB */
+
+struct followed {
+	pid_t pid;
+	uint64_t program;
+	struct alloc_finder *finder;
+	bool is_hooked; /* false: it has nothing yet that is wanted */
+};
+
+struct follow_alloc {
+	struct allocations *allocations;
+	unsigned int wanted;
+	const struct sandbox *sandbox;
+	struct followed *followed;
+	size_t nr, capacity;
+	pid_t *roots; /* that were named or started */
+	size_t nr_roots, roots_capacity;
+	struct number_map hooked; /* every pid that ever was */
+	struct number_map tried;  /* and for each that was tried, its program then, in part */
+	bool children, is_full, any_hooked;
+	uint64_t looked_ns;
+};
+
+struct follow_alloc *follow_alloc_new(struct allocations *allocations, unsigned int wanted,
+				      const struct sandbox *sandbox, bool children)
+{
+	struct follow_alloc *f = xcalloc(1, sizeof(*f));
+
+	f->allocations = allocations;
+	f->wanted = wanted;
+	f->sandbox = sandbox;
+	f->children = children;
+	return f;
+}
+
+void follow_alloc_free(struct follow_alloc *f)
+{
+	if (!f)
+		return;
+	for (size_t i = 0; i < f->nr; i++)
+		alloc_finder_free(f->followed[i].finder);
+	free(f->followed);
+	free(f->roots);
+	number_map_fini(&f->hooked);
+	number_map_fini(&f->tried);
+	free(f);
+}
+
+/* ---- one process */
+
+static int hook(struct follow_alloc *f, pid_t pid, struct inject_reason *reason)
+{
+	struct followed p = { pid, proc_life_program(pid),
+			      alloc_finder_new(pid, f->wanted, f->sandbox), true };
+	const struct alloc_function *functions;
+	size_t nr = alloc_finder_look(p.finder, &functions);
+	int err = -ENOENT;
+	bool is_new;
+
+	*number_map_at(&f->tried, (uint64_t)pid, &is_new) = (uint32_t)p.program;
+	if (!nr && !(f->wanted & ALLOC_WANT_MALLOC))
+		err = proc_life_has_ended(pid) ? -ESRCH : 0;
+	else if (!nr)
+		inject_refuse(reason, err,
+			      "a static program without symbols has none that can be found; "
+			      "--alloc=growth shows where its memory in RAM grows",
+			      "none of its files defines malloc");
+	else
+		err = allocations_attach(f->allocations, pid, functions, nr, reason);
+	if (err) {
+		alloc_finder_free(p.finder);
+		return err;
+	}
+	if (alloc_finder_has_unread(p.finder))
+		log_warning("process %d: some of its files could not be read: allocation functions "
+			    "in them are not counted",
+			    (int)pid);
+	f->followed = xgrow(f->followed, &f->capacity, f->nr + 1, sizeof(*f->followed));
+	p.is_hooked = nr > 0;
+	f->followed[f->nr++] = p;
+	f->any_hooked |= p.is_hooked;
+	if (p.is_hooked)
+		number_map_at(&f->hooked, (uint64_t)pid, &is_new);
+	return 0;
+}
+
+int follow_alloc_add(struct follow_alloc *f, pid_t pid)
+{
+	struct inject_reason reason = { "", "" };
+	int err = hook(f, pid, &reason);
+
+	f->roots = xgrow(f->roots, &f->roots_capacity, f->nr_roots + 1, sizeof(*f->roots));
+	f->roots[f->nr_roots++] = pid;
+	if (!err)
+		return 0;
+	log_error(reason.why[0] ? 0 : -err, "sample the allocations of process %d%s%s", (int)pid,
+		  reason.why[0] ? ": " : "", reason.why);
+	if (reason.hint[0])
+		log_hint("%s", reason.hint);
+	else
+		log_hint("--alloc=growth hooks nothing, and shows where its memory in RAM grows");
+	return err;
+}
+
+/* ---- all of them */
+
+/* The others are counted at the end. */
+static void hook_quietly(struct follow_alloc *f, pid_t pid)
+{
+	struct inject_reason reason = { "", "" };
+
+	if (f->nr == FOLLOWED_MAX) {
+		if (!f->is_full)
+			log_warning("allocations of more than %u processes are not sampled at a "
+				    "time",
+				    FOLLOWED_MAX);
+		f->is_full = true;
+		return;
+	}
+	if (hook(f, pid, &reason))
+		log_debug("process %d: allocations are not sampled: %s", (int)pid, reason.why);
+}
+
+static void forget(struct follow_alloc *f, size_t i, struct sink *sink)
+{
+	allocations_end(f->allocations, f->followed[i].pid, sink);
+	alloc_finder_free(f->followed[i].finder);
+	f->followed[i] = f->followed[--f->nr];
+}
+
+/* A process that had nothing to hook: has it loaded that since? */
+static void hook_late(struct follow_alloc *f, struct followed *p,
+		      const struct alloc_function *functions, size_t nr)
+{
+	struct inject_reason reason = { "", "" };
+	bool is_new;
+	int err;
+
+	if (!nr)
+		return;
+	err = allocations_attach(f->allocations, p->pid, functions, nr, &reason);
+	if (err && err != -ESRCH)
+		log_warning("process %d: its allocations are not sampled: %s",
+			    (int)p->pid, reason.why[0] ? reason.why : strerror(-err));
+	p->is_hooked = f->any_hooked = true;
+	number_map_at(&f->hooked, (uint64_t)p->pid, &is_new);
+}
+
+static void look_at(struct follow_alloc *f, struct followed *p)
+{
+	struct inject_reason reason = { "", "" };
+	const struct alloc_function *functions;
+	size_t nr = alloc_finder_look(p->finder, &functions);
+	int err;
+
+	if (!p->is_hooked) {
+		hook_late(f, p, functions, nr);
+		return;
+	}
+	err = nr ? allocations_extend(f->allocations, p->pid, functions, nr, &reason) : 0;
+
+	err = err ? err : allocations_renew(f->allocations, p->pid, &reason);
+	if (err && err != -ESRCH)
+		log_warning("process %d: allocation functions that it has loaded since are not "
+			    "counted: %s",
+			    (int)p->pid, reason.why);
+}
+
+static bool is_root(const struct follow_alloc *f, pid_t pid)
+{
+	for (size_t i = 0; i < f->nr_roots; i++)
+		if (f->roots[i] == pid)
+			return true;
+	return false;
+}
+
+static void look_at_all(struct follow_alloc *f, struct sink *sink)
+{
+	for (size_t i = f->nr; i-- > 0;) {
+		struct followed *p = &f->followed[i];
+		pid_t pid = p->pid;
+		uint64_t program = proc_life_program(pid);
+
+		if (proc_life_has_ended(pid)) {
+			if (!is_root(f, pid)) /* of those it is told at the end */
+				forget(f, i, sink);
+		} else if (program == p->program) {
+			look_at(f, p);
+		} else if (program) { /* 0: it is just ending */
+			forget(f, i, sink);
+			hook_quietly(f, pid);
+		}
+	}
+}
+
+static bool was_tried(const struct follow_alloc *f, pid_t pid)
+{
+	const uint32_t *program = number_map_find(&f->tried, (uint64_t)pid);
+
+	return program && *program == (uint32_t)proc_life_program(pid);
+}
+
+static void look_for_children(struct follow_alloc *f)
+{
+	struct process_tree tree = { 0 };
+
+	for (size_t i = 0; i < f->nr_roots; i++)
+		process_tree_add_root(&tree, f->roots[i]);
+	for (size_t i = 0; i < f->nr; i++) /* their parents may have ended */
+		process_tree_add_root(&tree, f->followed[i].pid);
+	process_tree_look(&tree);
+	for (size_t i = tree.nr_roots; i < tree.nr; i++)
+		if (!was_tried(f, tree.members[i].pid))
+			hook_quietly(f, tree.members[i].pid);
+	process_tree_fini(&tree);
+}
+
+static bool is_waiting(const struct follow_alloc *f)
+{
+	for (size_t i = 0; i < f->nr; i++)
+		if (!f->followed[i].is_hooked)
+			return true;
+	return false;
+}
+
+void follow_alloc_look(struct follow_alloc *f, struct sink *sink)
+{
+	uint64_t now = monotonic_ns();
+
+	if (now - f->looked_ns < (is_waiting(f) ? LOOK_SOON_NS : LOOK_NS))
+		return;
+	f->looked_ns = now;
+	look_at_all(f, sink);
+	if (f->children)
+		look_for_children(f);
+}
+
+void follow_alloc_say_missed(const struct follow_alloc *f, const struct profile *p)
+{
+	struct number_map seen = { 0 };
+	size_t nr = 0;
+
+	for (size_t i = 0; i < p->nr_threads; i++) {
+		bool is_new;
+
+		if (number_map_find(&f->hooked, p->threads[i].pid))
+			continue;
+		number_map_at(&seen, p->threads[i].pid, &is_new);
+		nr += is_new;
+	}
+	number_map_fini(&seen);
+	if (nr)
+		log_warning("allocations of %zu child process%s that used the CPU are not counted: "
+			    "a child is hooked within %llu ms after it was started",
+			    nr, nr == 1 ? "" : "es", LOOK_NS / 1000000);
+}

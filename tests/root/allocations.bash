@@ -1,0 +1,119 @@
+# For tests of record --alloc: programs that allocate known amounts of memory at some places.
+
+# Starts such a program, which waits on its standard input; $go is where to tell it to begin.
+start_sites() { # COMMAND...
+	mkfifo "$BATS_TEST_TMPDIR/input"
+	LD_PRELOAD=${allocator-} "$@" <"$BATS_TEST_TMPDIR/input" >"$truth" 3>&- &
+	sites=$!
+	pids+=($sites)
+	exec {go}>"$BATS_TEST_TMPDIR/input"
+	until_says ready
+}
+
+until_says() { # WORD
+	for _ in $(seq 1200); do
+		! grep -q "^$1" "$truth" || return 0
+		sleep 0.05
+	done
+	return 1
+}
+
+# Records all that the sites allocate.
+record_sites() { # OPTIONS...
+	record -v "$@" -p $sites 2>"$BATS_TEST_TMPDIR/said"
+	sleep 0.5
+	echo >&$go
+	until_says end
+	kill -INT $recorder
+	wait $recorder
+	exec {go}>&-
+	wait $sites
+}
+
+# Compares the sums of each site with the truth: COLUMN FIELD-OF-TRUTH INTERVAL SIGMAS
+compare() {
+	"$SPROF" fold --column "$1" "$data" | awk -v field="$2" -v interval="$3" -v sigmas="$4" '
+	FNR == NR { if (NF == 3) truth[$1] = $field; next }
+	{ all += $NF; for (name in truth) if (index($0, name)) sum[name] += $NF }
+	function check(name, is, want,   sigma) {
+		sigma = want ? (is - want) / sqrt(interval * want) : 0
+		printf "%s: %.0f, to be %.0f: %.1f sigma\n", name, is, want, sigma
+		if ((sigma < 0 ? -sigma : sigma) > sigmas || (!want && is)) bad = 1
+	}
+	END {
+		for (name in truth) { whole += truth[name]; check(name, sum[name], truth[name]) }
+		check("all", all, whole)
+		exit bad
+	}' "$truth" -
+}
+
+# The deviation of each sum from the truth: "COLUMN SITE BYTES TRUTH SIGMA", sigma in bytes. As compare().
+deviations() { # COLUMN FIELD-OF-TRUTH INTERVAL
+	"$SPROF" fold --column "$1" "$data" | awk -v column="$1" -v field="$2" -v interval="$3" '
+	FNR == NR { if (NF == 3) truth[$1] = $field; next }
+	{ all += $NF; for (name in truth) if (index($0, name)) sum[name] += $NF }
+	END {
+		for (name in truth) {
+			whole += truth[name]
+			print column, name, sum[name] + 0, truth[name], sqrt(interval * truth[name])
+		}
+		print column, "all", all + 0, whole, sqrt(interval * whole)
+	}' "$truth" -
+}
+
+# Of the deviations of many recordings: the bias of each sum, in percent and in standard deviations of the mean. A sum
+# is biased beyond 4 of these (of 140 sums one in a hundred runs has one by chance), a total beyond 3 if that is more than
+# 0.5 %; and of single sums one in 370 is beyond 3 sigma.
+judge_deviations() { # FILE
+	awk '
+	{
+		key = $1 " " $2
+		nr[key]++
+		off[key] += $3 - $4
+		truth[key] = $4
+		sigma[key] = $5
+		if (!$4 && $3) bad = 1
+		if ($4) { sums++; beyond += ($3 - $4) / $5 > 3 || ($4 - $3) / $5 > 3 }
+	}
+	END {
+		for (key in nr) {
+			if (!truth[key]) continue
+			mean = off[key] / nr[key]
+			error = sigma[key] / sqrt(nr[key])
+			printf "%s: bias %+.3f %%, %+.1f sigma\n", key, 100 * mean / truth[key], mean / error
+			if (mean > 4 * error || mean < -4 * error) bad = 1
+			off_by = mean < 0 ? -mean : mean
+			if (key ~ / all$/ && off_by > 0.005 * truth[key] && off_by > 3 * error) bad = 1
+			n = nr[key]
+		}
+		printf "%d recordings, %d sums, %d beyond 3 sigma\n", n, sums, beyond
+		if (beyond > 3 + sums / 100) bad = 1
+		exit bad
+	}' "$1" | sort
+	return "${PIPESTATUS[0]}"
+}
+
+# Records the sites 40 times under STRESS (or RECORDINGS=N times), and compares the means with the truth. On a busy machine
+# the ring may overflow: a recording that says it has lost samples is made again, and counted.
+many_recordings() { # COMMAND...
+	local bad='' nr=0 nr_lost=0 wanted
+	wanted=${RECORDINGS:-$([ -n "${STRESS-}" ] && echo 40 || echo 3)}
+	: >"$BATS_TEST_TMPDIR/deviations"
+	while [ "$nr" -lt "$wanted" ] && [ "$nr_lost" -lt "$wanted" ]; do
+		rm -rf "$BATS_TEST_TMPDIR/input" "$truth" "$data"
+		start_sites "$@"
+		record_sites --alloc=32k
+		if [ "$("$SPROF" report --json --column allocated "$data" | jq .lost)" -gt 0 ]; then
+			nr_lost=$((nr_lost + 1))
+			continue
+		fi
+		nr=$((nr + 1))
+		deviations allocated 2 32768 >>"$BATS_TEST_TMPDIR/deviations"
+		deviations live 3 32768 >>"$BATS_TEST_TMPDIR/deviations"
+	done
+	[ "$nr_lost" = 0 ] || echo "# $BATS_TEST_DESCRIPTION: $nr_lost recordings lost samples" >&3
+	judge_deviations "$BATS_TEST_TMPDIR/deviations" >"$BATS_TEST_TMPDIR/judged" || bad=1
+	cat "$BATS_TEST_TMPDIR/judged"
+	awk -v what="$BATS_TEST_DESCRIPTION: ${1##*/}" '/ all:| recordings,/ { print "# " what ": " $0 }' "$BATS_TEST_TMPDIR/judged" >&3
+	[ -z "$bad" ]
+}

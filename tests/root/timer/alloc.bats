@@ -1,0 +1,54 @@
+# Memory beside the source timer: sprof record --alloc without root.
+source=timer
+load ../source
+load ../allocations
+
+# Starts a recorder in the background and returns when it is ready. OPTIONS...
+record() {
+	"${as[@]}" "$SPROF" record -q -s timer -o "$data" "$@" 3>&- &
+	recorder=$!
+	pids+=($recorder)
+	while [ ! -e "$data" ]; do
+		kill -0 $recorder
+		sleep 0.05
+	done
+}
+
+@test "an ordinary user's program: the sums of its memory are right, and CPU samples are in the same recording" {
+	as_nobody
+	needs_attach
+	start_sites "${as[@]}" "$TARGETS/alloc_sites"
+	record_sites --alloc=64k
+	cat "$BATS_TEST_TMPDIR/said"
+	compare allocated 2 65536 4.2
+	compare live 3 65536 4.2
+	"$SPROF" report --column cpu "$data" | grep 'by timer'
+	"$SPROF" fold --column cpu "$data" | grep -c site_
+}
+
+@test "a program that an ordinary user starts is sampled from its first instruction on" {
+	as_nobody
+	echo | "${as[@]}" "$SPROF" record -q -s timer -o "$data" --alloc=64k -- "$TARGETS/alloc_sites" >"$truth"
+	compare allocated 2 65536 4.2
+	compare live 3 65536 4.2
+	"$SPROF" report --column cpu "$data" | grep 'by timer'
+	"$SPROF" fold --column cpu "$data" | grep -c site_
+}
+
+# Signals come all the time while hooks are written and removed; the program checks its blocks itself.
+# bats test_tags=full
+@test "hooks come and go under the timers of a recorder" {
+	needs_attach
+	END_FILE=$BATS_TEST_TMPDIR/end "$TARGETS/alloc_storm" 600000 >"$BATS_TEST_TMPDIR/storm" 2>&1 3>&- &
+	storm=$!
+	pids+=($storm)
+	sleep 0.3
+	for ((i = 0; i < 6; i++)); do
+		"$SPROF" record -q -s timer -F 999 --alloc=64k -d 0.7 -o "$data" -p $storm
+		"$SPROF" fold --column allocated "$data" | grep -q .
+		kill -0 $storm
+	done
+	: >"$BATS_TEST_TMPDIR/end"
+	wait $storm
+	cat "$BATS_TEST_TMPDIR/storm"
+}
