@@ -17,6 +17,7 @@
 #include "sampler/alloc/alloc_memory.h"
 #include "sampler/alloc/alloc_target.h"
 #include "sampler/alloc/hold_threads.h"
+#include "sampler/alloc/left_memory.h"
 #include "sampler/inject/inject.h"
 #include "sampler/inject/quiesce.h"
 #include "sampler/walk/walk_publisher.h"
@@ -28,7 +29,8 @@
 #define MAP_TRIES 4
 #define DETACH_TRIES 6
 #define FIRST_PAUSE_NS (20 * 1000 * 1000) /* as attach.c */
-#define ALIVE_NS (2000ull * 1000 * 1000)
+#define ALIVE_NS LEFT_MEMORY_NS
+#define LEFT_MAX 16u /* recorders that were killed, at a time */
 
 struct work {
 	struct alloc_target *target;
@@ -177,6 +179,31 @@ static int recover(struct inject *i, const struct alloc_target *t, struct inject
 }
 
 /*
+ * Unmaps what no hook leads to: a recorder was killed before its hooks were on, or when they were
+ * off again. Best effort: what stays is found again by the next one.
+ */
+static void remove_left(struct inject *i, pid_t pid)
+{
+	const struct inject_process *p = inject_process(i);
+	struct left_memory left[LEFT_MAX];
+	size_t nr = left_memory_find(p, left, LEFT_MAX);
+
+	for (size_t k = 0; k < nr; k++) {
+		struct alloc_target old = {
+			.pid = pid,
+			.code = left[k].code,
+			.private_memory = left[k].code + ALLOC_CODE_SIZE,
+			.has_code = left[k].code != 0,
+			.shared_at = left[k].start,
+			.end = left[k].end,
+		};
+
+		if (!old.code || !turn_off(&old, p))
+			alloc_memory_unmap(i, &old, &(struct inject_reason){ "", "" });
+	}
+}
+
+/*
  * Plans the functions from number `from` on, and Python's tables unless these are hooked already.
  */
 static int plan(struct alloc_target *t, const struct inject_process *p, size_t from,
@@ -209,6 +236,8 @@ static int begin(struct inject *i, void *context)
 	err = plan(t, inject_process(i), 0, &t->hooks, w->reason);
 	if (!err && t->hooks.left_code)
 		err = recover(i, t, w->reason);
+	if (!err)
+		remove_left(i, t->pid);
 	if (!err)
 		err = alloc_memory_choose(t, w->reason);
 	if (!err)

@@ -27,3 +27,38 @@ load ../attach
 	nothing_stays
 	ends_well
 }
+
+@test "what a recorder has left that was killed before its hooks were on is unmapped by the next one" {
+	local alive left code
+	target "$TARGETS/alloc_left"
+	until read -r alive left code <"$said"; do sleep 0.05; done
+	grep -q "^0*$code-.* r-xp 00000000 00:00 0" "/proc/$target/maps"
+	"$DRIVERS/alloc_hooks" "$target" 1
+	grep sprof "/proc/$target/maps"
+	[ "$(grep -c sprof "/proc/$target/maps")" -eq 2 ] # of the one that seems to be alive
+	grep -q "^0*$alive-" "/proc/$target/maps"
+	[ -z "$(grep "^0*$left-" "/proc/$target/maps")" ]
+	[ -z "$(grep "^0*$code-.* r-xp 00000000 00:00 0" "/proc/$target/maps")" ]
+	ends_well
+}
+
+# The blocks of the program are checked by itself; its allocators are those of Python, too.
+# bats test_tags=full, stress
+@test "recorders that are killed at any moment do a Python program no harm" {
+	"$SPROF" record -q -s ebpf -o "$BATS_TEST_TMPDIR/data" -- true || skip "no source can sample beside allocation hooks here"
+	command -v python3 >/dev/null || skip "needs python3"
+	target python3 tests/targets/python_blocks.py
+	for ((i = 0; i < $(often 4 200); i++)); do
+		"$SPROF" record -q --alloc=64k -o "$BATS_TEST_TMPDIR/data" -p "$target" 3>&- &
+		recorder=$!
+		sleep "0.$((RANDOM % 9))"
+		kill -9 $recorder 2>/dev/null || true
+		wait $recorder || true
+		kill -0 "$target"
+	done
+	sleep 2.5 # the last heartbeat is missed
+	"$SPROF" record -q --alloc=64k -d 0.5s -o "$BATS_TEST_TMPDIR/data" -p "$target"
+	[ -z "$(grep -E ' r-xp 00000000 00:00 0 *$' "/proc/$target/maps")" ]
+	nothing_stays
+	ends_well
+}
