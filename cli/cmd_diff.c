@@ -24,6 +24,7 @@
 #include "output/select/idle.h"
 #include "output/flame/html.h"
 #include "output/flame/svg.h"
+#include "output/tree/margins.h"
 #include "output/tree/tree.h"
 
 enum {
@@ -253,6 +254,11 @@ static int level_modules(struct view views[2], const struct diff_opts *o)
 	err = tree_new(views[has[0] ? 0 : 1].profile, &opts, &tree);
 	if (err)
 		return err;
+	err = margins_add(tree, views[has[0] ? 0 : 1].profile, &opts);
+	if (err) {
+		tree_free(tree);
+		return err;
+	}
 	tree_free(views[has[0] ? 0 : 1].tree);
 	views[has[0] ? 0 : 1].tree = tree;
 	return 0;

@@ -23,6 +23,7 @@
 #include "output/select/dimension.h"
 #include "output/select/idle.h"
 #include "output/select/reasons.h"
+#include "output/tree/margins.h"
 #include "output/tree/tree.h"
 
 void view_parse_column(const char *name, struct argp_state *state, struct tree_opts *opts)
@@ -193,6 +194,8 @@ int view_build(struct view *v, const char *path, const struct tree_opts *wanted)
 	if (err)
 		return err;
 	err = tree_new(v->profile, &opts, &v->tree);
+	if (!err)
+		err = margins_add(v->tree, v->profile, &opts);
 	if (err) {
 		log_error(-err, "add up the samples of '%s'", name);
 		return err;

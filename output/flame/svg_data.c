@@ -30,6 +30,7 @@ enum {
 	FLAG_DIFF = 16,
 	FLAG_ABSOLUTE = 32,
 	FLAG_TIMELINE = 64,
+	FLAG_UNEQUAL = 128,
 };
 
 enum { PIECE = 64 << 10, ROOM = 64 << 10, AHEAD = 8 };
@@ -331,12 +332,15 @@ static void add_nodes(struct buffer *parts, const struct tree *tree, struct svg_
 static void add_rest(struct buffer *b, const struct tree *tree, bool samples,
 		     const struct diff *diff)
 {
+	bool unequal = diff && diff->has_variances;
+
 	for (uint32_t i = 0; samples && i < tree->nr_nodes; i++)
-		add_number(b, tree_events_of(tree, &tree->nodes[i]).self);
+		add_number(b, unequal ? diff->after[i].self
+				      : tree_events_of(tree, &tree->nodes[i]).self);
 	for (uint32_t i = 0; diff && i < tree->nr_nodes; i++)
 		add_number(b, diff->before[i].self.value);
 	for (uint32_t i = 0; diff && samples && i < tree->nr_nodes; i++)
-		add_number(b, diff->before[i].self.samples);
+		add_number(b, unequal ? diff->before[i].self.equal : diff->before[i].self.samples);
 }
 
 static void make_room(z_stream *z, struct buffer *out)
@@ -417,6 +421,8 @@ static bool samples_differ(const struct tree *tree, const struct diff *diff)
 {
 	if (!diff && tree->info->counted_by == tree->column)
 		return false;
+	if (diff && diff->has_variances)
+		return true;
 	for (uint32_t i = 0; i < tree->nr_nodes; i++)
 		if (tree_self(tree, &tree->nodes[i]) !=
 			    tree_events_of(tree, &tree->nodes[i]).self ||
@@ -438,9 +444,14 @@ void svg_data_add(struct buffer *b, const struct tree *tree, const struct diff *
 				  (column->unit == UNIT_BYTES ? FLAG_BYTES : 0) |
 				  (column->exact ? FLAG_EXACT : 0) | (diff ? FLAG_DIFF : 0) |
 				  (diff && diff->absolute ? FLAG_ABSOLUTE : 0) |
-				  (times ? FLAG_TIMELINE : 0));
+				  (times ? FLAG_TIMELINE : 0) |
+				  (diff && diff->has_variances ? FLAG_UNEQUAL : 0));
 	buffer_add_varint(&parts[HEAD], strlen(column->events));
 	buffer_add_string(&parts[HEAD], column->events);
+	if (diff && diff->has_variances) {
+		buffer_add_varint(&parts[HEAD], diff->step_before);
+		buffer_add_varint(&parts[HEAD], diff->step_after);
+	}
 	add_functions(&parts[HEAD], tree);
 	add_nodes(parts, tree, nodes);
 	add_rest(&parts[REST], tree, samples, diff);

@@ -6,8 +6,10 @@
  *
  *	flags			1 = values are times in ns, 2 = samples have their own section,
  *				4 = values are bytes, 8 = every event was counted, 16 = a diff,
- *				32 = an absolute diff, 64 = there is a timeline
+ *				32 = an absolute diff, 64 = there is a timeline, 128 = a diff
+ *				whose samples are the `equal` of diff.h
  *	name of the events: length, bytes
+ *	step before, after	if flag 128 is set: of diff.h
  *	nr_modules; each: length, bytes
  *	nr_files; each: length, bytes
  *	nr_functions; each: bytes shared with the name before, length of the rest, the rest,

@@ -80,8 +80,8 @@ static void add_changes(struct svg_picture *w, uint32_t node)
 	const struct tree_events events = tree_events_of(w->tree, n);
 	const struct diff_row *row = &w->diff_sums[n->function];
 	struct diff_change total = diff_total_of(d, node), self = diff_self_of(d, node);
-	struct diff_side is = { { tree_self(w->tree, n), events.self },
-				{ tree_total(w->tree, n), events.total } };
+	struct diff_side is = { { tree_self(w->tree, n), events.self, 0 },
+				{ tree_total(w->tree, n), events.total, 0 } };
 	const char *what = !events.total		    ? "removed: "
 			   : !d->before[node].total.samples ? "new: "
 							    : "";
@@ -265,7 +265,7 @@ static void add_fold_sums(struct svg_picture *w, const struct layout_box *box, s
 {
 	const struct tree_node *n = &w->tree->nodes[box->node];
 	const struct tree_events events = tree_events_of(w->tree, n);
-	const struct diff_amount is = { tree_total(w->tree, n), events.total };
+	const struct diff_amount is = { tree_total(w->tree, n), events.total, 0 };
 	const struct diff_side *was;
 	struct diff_change total;
 

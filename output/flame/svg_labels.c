@@ -73,7 +73,7 @@ static void add_total_text(struct svg_picture *w, struct buffer *text, const str
 		return;
 	buffer_add_char(text, ' ');
 	add_change_text(w, text, removed,
-			&(struct diff_amount){ tree_total(w->tree, n), events.total }, &total);
+			&(struct diff_amount){ tree_total(w->tree, n), events.total, 0 }, &total);
 }
 
 /* Writes the first of these into a fold that fits: "+17 frames, _start … run_mod 39%", "+17". */
@@ -128,7 +128,7 @@ static void add_diff_label(struct svg_picture *w, struct buffer *label,
 	if (removed ? self.before > 0 : tree_self(w->tree, n) && !box->removed) {
 		buffer_add_string(&self_text, " \xc2\xb7 self ");
 		add_change_text(w, &self_text, removed,
-				&(struct diff_amount){ tree_self(w->tree, n), events.self },
+				&(struct diff_amount){ tree_self(w->tree, n), events.self, 0 },
 				&self);
 	}
 	label_add_texts(label, &name, &total_text, &self_text, columns);

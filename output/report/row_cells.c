@@ -1,6 +1,6 @@
 /*
  * Writes the report as CSV or tab-separated lines. Values are in the unit of the column, margins in
- * events.
+ * events; of sampled memory there is also the margin in the unit of the column.
  */
 #include "output/report/row_cells.h"
 
@@ -8,6 +8,7 @@
 #include "core/profile/column.h"
 #include "output/text/cells.h"
 #include "output/text/number.h"
+#include "output/tree/margins.h"
 #include "output/tree/summary.h"
 
 struct sums {
@@ -61,8 +62,16 @@ static void add_ratio(struct buffer *b, char separator, double value)
 	buffer_add_char(b, separator);
 }
 
-static void add_heading_line(struct buffer *b, char separator, const char *by, bool has_gil,
-			     bool has_ratio)
+/* Of a function or node, by its number. */
+static void add_margins(struct buffer *b, char separator, const uint64_t *self,
+			const uint64_t *total, size_t number)
+{
+	cells_add_number(b, separator, self[number]);
+	cells_add_number(b, separator, total[number]);
+}
+
+static void add_heading_line(struct buffer *b, char separator, const char *by, bool has_margins,
+			     bool has_gil, bool has_ratio)
 {
 	const char *const headings[] = {
 		by,
@@ -80,10 +89,13 @@ static void add_heading_line(struct buffer *b, char separator, const char *by, b
 		"total_margin",
 		NULL,
 	};
+	static const char *const margins[] = { "self_value_margin", "total_value_margin", NULL };
 	static const char *const gil[] = { "self_gil_percent", NULL };
 	static const char *const ratio[] = { "self_ratio", "total_ratio", NULL };
 
 	add_headings(b, separator, headings);
+	if (has_margins)
+		add_headings(b, separator, margins);
 	if (has_gil)
 		add_headings(b, separator, gil);
 	if (has_ratio)
@@ -98,13 +110,16 @@ void report_cells_write(struct buffer *b, char separator, const struct tree *tre
 	struct ranking ranking;
 
 	ranking_init(&ranking, tree, key);
-	add_heading_line(b, separator, by, tree->gil, tree->ratio);
+	add_heading_line(b, separator, by, tree->margins, tree->gil, tree->ratio);
 	for (uint32_t i = 0; i < ranking.nr_rows && (!max_rows || i < max_rows); i++) {
 		const struct tree_sum *sum = &ranking.rows[i].sum;
 
 		add_names(b, separator, ranking.rows[i].function);
 		add_sums(b, separator, summary, (struct sums){ sum->self, sum->self_samples });
 		add_sums(b, separator, summary, (struct sums){ sum->total, sum->total_samples });
+		if (tree->margins)
+			add_margins(b, separator, tree->margins->self, tree->margins->total,
+				    (size_t)(ranking.rows[i].function - tree->functions.list));
 		if (tree->gil)
 			add_gil(b, separator, &ranking.rows[i].gil);
 		if (tree->ratio) {
@@ -122,7 +137,7 @@ void report_cells_write_tree(struct buffer *b, char separator, const struct tree
 	static const char *const place[] = { "id", "parent", "depth", NULL };
 
 	add_headings(b, separator, place);
-	add_heading_line(b, separator, by, false, false);
+	add_heading_line(b, separator, by, tree->margins, false, false);
 	for (uint32_t i = 0; i < tree->nr_nodes; i++) {
 		const struct tree_node *n = &tree->nodes[i];
 
@@ -136,6 +151,9 @@ void report_cells_write_tree(struct buffer *b, char separator, const struct tree
 			 (struct sums){ tree_self(tree, n), tree_events_of(tree, n).self });
 		add_sums(b, separator, summary,
 			 (struct sums){ tree_total(tree, n), tree_events_of(tree, n).total });
+		if (tree->margins)
+			add_margins(b, separator, tree->margins->node_self,
+				    tree->margins->node_total, i);
 		cells_end(b);
 	}
 }

@@ -9,6 +9,7 @@
 #include "core/base/buffer.h"
 #include "core/profile/column.h"
 #include "output/report/grid.h"
+#include "output/tree/margins.h"
 #include "output/tree/ratio.h"
 #include "output/text/number.h"
 #include "output/tree/summary.h"
@@ -54,7 +55,19 @@ static void add_bar(struct buffer *b, const struct tree_sum *sum, uint64_t whole
  */
 static bool values_are_samples(const struct summary *s)
 {
-	return s->info->unit == UNIT_COUNT && !column_is_event(s->column);
+	return s->info->unit == UNIT_COUNT && !column_is_event(s->column) &&
+	       !(column_is_memory(s->column) && !s->info->sums);
+}
+
+/* A value, and what is known of its error in the same unit. */
+static void add_value(struct grid *g, const struct summary *s, uint64_t value,
+		      const uint64_t *margin, bool unicode)
+{
+	summary_add_value(grid_cell(g), s, value);
+	if (!margin || !value)
+		return;
+	buffer_add_string(&g->text, unicode ? "\xc2\xb1" : "+-");
+	summary_add_value(&g->text, s, *margin);
 }
 
 static void add_ratios(struct grid *g, const struct ranking_row *r, bool has_ratio)
@@ -79,9 +92,11 @@ static void name_ratio(struct buffer *b, const struct tree *tree)
 		buffer_printf(b, "per %s%s", r->name, r->per_second ? " second" : "");
 }
 
-static void add_row(struct grid *g, const struct summary *s, const struct ranking_row *r,
-		    const struct table_opts *opts, bool has_gil, bool has_ratio)
+static void add_row(struct grid *g, const struct tree *tree, const struct summary *s,
+		    const struct ranking_row *r, const struct table_opts *opts)
 {
+	const struct tree_margins *margins = tree->margins;
+	size_t function = (size_t)(r->function - tree->functions.list);
 	bool by_self = opts->key == RANKING_SELF, counts = values_are_samples(s);
 	uint64_t samples = by_self ? r->sum.self_samples : r->sum.total_samples;
 
@@ -90,21 +105,21 @@ static void add_row(struct grid *g, const struct summary *s, const struct rankin
 	if (r->gil.known)
 		grid_share(g, r->gil.held, r->gil.known);
 	else
-		buffer_add_string(grid_cell(g), has_gil ? "-" : "");
+		buffer_add_string(grid_cell(g), tree->gil ? "-" : "");
 	add_bar(grid_cell(g), &r->sum, s->total, opts->unicode);
 	grid_style(g, "\033[34m");
 	/* If values are counts, the margin is shown with the value that the table is sorted by. */
-	summary_add_value(grid_cell(g), s, r->sum.self);
+	add_value(g, s, r->sum.self, margins ? &margins->self[function] : NULL, opts->unicode);
 	if (counts && by_self)
 		summary_add_margin(&g->text, s, samples, opts->unicode);
-	summary_add_value(grid_cell(g), s, r->sum.total);
+	add_value(g, s, r->sum.total, margins ? &margins->total[function] : NULL, opts->unicode);
 	if (counts && !by_self)
 		summary_add_margin(&g->text, s, samples, opts->unicode);
 	if (counts)
 		grid_cell(g);
 	else
 		summary_add_count(grid_cell(g), s, samples, opts->unicode);
-	add_ratios(g, r, has_ratio);
+	add_ratios(g, r, tree->ratio);
 	grid_name(g, r->function->name, r->function->kind, 0, "");
 	grid_text(g, r->function->module);
 	grid_style(g, "\033[2m");
@@ -176,7 +191,7 @@ void table_add_rows(struct buffer *b, const struct tree *tree, const struct summ
 	ranking_init(&ranking, tree, opts->key);
 	nr = opts->max_rows && opts->max_rows < ranking.nr_rows ? opts->max_rows : ranking.nr_rows;
 	for (uint32_t i = 0; i < nr; i++)
-		add_row(&g, summary, &ranking.rows[i], opts, tree->gil, tree->ratio);
+		add_row(&g, tree, summary, &ranking.rows[i], opts);
 	grid_write_text(b, &g, 0);
 	if (nr < ranking.nr_rows)
 		number_add_more(b, ranking.nr_rows - nr, opts->singular, opts->plural);

@@ -10,6 +10,7 @@
 #include "core/profile/column.h"
 #include "output/report/grid.h"
 #include "output/text/number.h"
+#include "output/tree/margins.h"
 #include "output/tree/summary.h"
 #include "output/text/text.h"
 
@@ -132,6 +133,15 @@ static void add_value(struct buffer *b, const struct summary *s, const char *key
 	add_number(b, name, weight);
 }
 
+/* The error in the unit of the column, where it is known. */
+static void add_margins(struct buffer *b, const struct summary *s, uint64_t self, uint64_t total)
+{
+	buffer_printf(b, ", \"self_%s_margin\": ", unit_name(s));
+	buffer_add_u64(b, self);
+	buffer_printf(b, ", \"total_%s_margin\": ", unit_name(s));
+	buffer_add_u64(b, total);
+}
+
 static void add_gil(struct buffer *b, const struct tree_gil *gil)
 {
 	buffer_add_string(b, ", ");
@@ -178,6 +188,7 @@ static void add_ratio(struct buffer *b, const struct tree_ratio *ratio,
 void report_json_write(struct buffer *b, const struct tree *tree, const struct summary *summary,
 		       enum ranking_key key, const char *by, uint32_t max_rows)
 {
+	const struct tree_margins *margins = tree->margins;
 	struct ranking ranking;
 
 	ranking_init(&ranking, tree, key);
@@ -186,6 +197,11 @@ void report_json_write(struct buffer *b, const struct tree *tree, const struct s
 	for (uint32_t i = 0; i < ranking.nr_rows && (!max_rows || i < max_rows); i++) {
 		buffer_add_string(b, i ? ",\n{" : "\n{");
 		add_row(b, summary, &ranking.rows[i]);
+		if (margins) {
+			size_t n = (size_t)(ranking.rows[i].function - tree->functions.list);
+
+			add_margins(b, summary, margins->self[n], margins->total[n]);
+		}
 		if (tree->gil)
 			add_gil(b, &ranking.rows[i].gil);
 		if (tree->ratio)
@@ -218,6 +234,9 @@ void report_json_write_tree(struct buffer *b, const struct tree *tree,
 			buffer_add_string(b, "null");
 		buffer_printf(b, ", \"depth\": %u, ", n->depth);
 		add_row(b, summary, &row);
+		if (tree->margins)
+			add_margins(b, summary, tree->margins->node_self[i],
+				    tree->margins->node_total[i]);
 		buffer_add_char(b, '}');
 	}
 	buffer_add_string(b, "\n]\n}\n");

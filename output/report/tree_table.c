@@ -14,6 +14,7 @@
 #include "output/text/number.h"
 #include "output/tree/summary.h"
 #include "output/report/table.h"
+#include "output/tree/margins.h"
 #include "output/text/text.h"
 #include "output/tree/tree.h"
 
@@ -57,6 +58,10 @@ static void add_line(struct writer *w, const struct line *line)
 	number_add_percent(grid_cell(&w->g), tree_total(w->tree, n), w->summary->total);
 	number_add_percent(grid_cell(&w->g), tree_self(w->tree, n), w->summary->total);
 	summary_add_value(grid_cell(&w->g), w->summary, tree_total(w->tree, n));
+	if (w->tree->margins && tree_total(w->tree, n)) {
+		buffer_add_string(&w->g.text, w->opts->unicode ? "\xc2\xb1" : "+-");
+		summary_add_value(&w->g.text, w->summary, w->tree->margins->node_total[line->node]);
+	}
 	summary_add_count(grid_cell(&w->g), w->summary, tree_events_of(w->tree, n).total,
 			  w->opts->unicode);
 	grid_name(&w->g, f->name, f->kind, line->indent + 2, line->branch ? "+ " : "  ");

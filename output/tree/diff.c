@@ -13,6 +13,7 @@
 #include "core/base/alloc.h"
 #include "core/profile/column.h"
 #include "output/tree/label.h"
+#include "output/tree/margins.h"
 #include "output/text/number.h"
 #include "output/tree/stack_sort.h"
 
@@ -29,7 +30,7 @@ struct merger {
 	size_t first_after; /* offset in codes of the first line of after */
 	uint32_t *path;	    /* by depth: node of the current line */
 	uint32_t nr_merged; /* of the lines, in order */
-	size_t nodes_capacity, before_capacity, path_capacity;
+	size_t nodes_capacity, before_capacity, after_capacity, path_capacity;
 };
 
 /* A function of either side, to be sorted. */
@@ -159,6 +160,8 @@ static void open_node(struct merger *m, uint32_t depth, uint32_t code)
 	d->tree->nodes = xgrow(d->tree->nodes, &m->nodes_capacity, (size_t)node + 1,
 			       sizeof(*d->tree->nodes));
 	d->before = xgrow(d->before, &m->before_capacity, (size_t)node + 1, sizeof(*d->before));
+	d->after = xgrow(d->after, &m->after_capacity, (size_t)node + 1, sizeof(*d->after));
+	d->after[node] = (struct diff_equal){ 0 };
 	m->path = xgrow(m->path, &m->path_capacity, (size_t)depth + 1, sizeof(*m->path));
 	m->path[depth] = node;
 	d->before[node] = (struct diff_side){ 0 };
@@ -184,10 +187,24 @@ static uint32_t shared_frames(struct merger *m, const uint32_t *a, const uint32_
 	return i;
 }
 
+/* At least 1: what is there has samples. */
+static uint64_t equal_of(const struct merger *m, bool after, uint32_t node)
+{
+	const struct tree *tree = m->sides[after];
+	double step, equal;
+
+	if (!m->diff->has_variances || !tree_self(tree, &tree->nodes[node]))
+		return 0;
+	step = (double)tree->margins->step;
+	equal = tree->margins->variances[node] / (step * step);
+	return equal > 1 ? (uint64_t)llround(equal) : 1;
+}
+
 static void add_amount(struct diff_amount *to, const struct diff_amount *from)
 {
 	to->value += from->value;
 	to->samples += from->samples;
+	to->equal += from->equal;
 }
 
 static void add_line(struct merger *m, const struct stack_item *line, uint32_t node)
@@ -195,11 +212,14 @@ static void add_line(struct merger *m, const struct stack_item *line, uint32_t n
 	bool after = line->line >= m->first_after;
 	const struct tree_node *from = &m->sides[after]->nodes[line->number];
 	struct diff_amount here = { tree_self(m->sides[after], from),
-				    tree_events_of(m->sides[after], from).self };
+				    tree_events_of(m->sides[after], from).self,
+				    equal_of(m, after, line->number) };
 	struct tree *tree = m->diff->tree;
 	uint32_t line_nr = m->nr_merged++;
 
-	if (!after)
+	if (after)
+		m->diff->after[node].self += here.equal;
+	else
 		add_amount(&m->diff->before[node].self, &here);
 	tree->sums[line_nr + 1] = tree->sums[line_nr] + (after ? here.value : 0);
 	tree->event_sums[line_nr + 1] = tree->event_sums[line_nr] + (after ? here.samples : 0);
@@ -234,11 +254,13 @@ static void add_up(struct diff *d)
 	for (uint32_t i = d->tree->nr_nodes; i--;) {
 		struct tree_node *n = &nodes[i], *parent = &nodes[n->parent];
 
+		d->after[i].total += d->after[i].self;
 		add_amount(&d->before[i].total, &d->before[i].self);
 		if (!n->end)
 			n->end = i + 1;
 		if (!i)
 			break;
+		d->after[n->parent].total += d->after[i].total;
 		add_amount(&d->before[n->parent].total, &d->before[i].total);
 		if (parent->end < n->end)
 			parent->end = n->end;
@@ -246,7 +268,7 @@ static void add_up(struct diff *d)
 	d->whole_before = d->before[0].total;
 	d->whole_after =
 		(struct diff_amount){ tree_total(d->tree, nodes),
-				      tree_events_of(d->tree, nodes).total };
+				      tree_events_of(d->tree, nodes).total, d->after[0].total };
 }
 
 /*
@@ -316,6 +338,11 @@ int diff_new(const struct tree *before, const struct tree *after, bool absolute,
 	d = m.diff = xcalloc(1, sizeof(*d));
 	d->absolute = absolute;
 	d->exact = before->info->exact && after->info->exact;
+	d->has_variances = before->margins && after->margins;
+	if (d->has_variances) {
+		d->step_before = before->margins->step;
+		d->step_after = after->margins->step;
+	}
 	d->tree = xcalloc(1, sizeof(*d->tree));
 	d->tree->column = nr_after ? after->column : before->column;
 	d->tree->info = nr_after ? after->info : before->info;
@@ -343,6 +370,7 @@ void diff_free(struct diff *diff)
 		return;
 	tree_free(diff->tree);
 	free(diff->before);
+	free(diff->after);
 	free(diff->removed_self);
 	free(diff->removed_total);
 	free(diff);

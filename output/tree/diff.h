@@ -14,9 +14,13 @@
 
 #include "output/tree/tree.h"
 
-/* A value in the unit of the column, and the number of samples behind it. */
+/*
+ * A value in the unit of the column, and the number of samples behind it. Where samples have
+ * variances of their own (margins.h), also their variance: as the number of samples that have it,
+ * if each has the standard deviation `step`.
+ */
 struct diff_amount {
-	uint64_t value, samples;
+	uint64_t value, samples, equal;
 };
 
 struct diff_side {
@@ -26,6 +30,11 @@ struct diff_side {
 struct diff {
 	struct tree *tree;
 	struct diff_side *before; /* by node */
+	struct diff_equal {
+		uint64_t self, total;
+	} * after;	    /* by node: `equal` of what is in the tree */
+	bool has_variances; /* both profiles have them: `equal` is known, and so are these */
+	uint64_t step_before, step_after; /* in the unit of the column */
 	struct diff_amount whole_before, whole_after;
 	bool absolute;
 	bool exact; /* both profiles counted every event: changes have no margin */

@@ -42,6 +42,36 @@ static double margin_of_amounts(const struct diff *d, double before, double afte
 	       sqrt((before + 1) * of_before * of_before + (after + 1) * of_after * of_after);
 }
 
+/* Where samples weigh differently. Adds a sample of the largest deviation to each, as above. */
+static double margin_of_values(const struct diff *d, const struct diff_amount *before,
+			       const struct diff_amount *after)
+{
+	double x = (double)d->step_before, y = (double)d->step_after;
+
+	return 1.96 *
+	       sqrt(((double)before->equal + 1) * x * x + ((double)after->equal + 1) * y * y);
+}
+
+/*
+ * The share of a part in a whole: a part that is known exactly still has an uncertain share, as the
+ * rest is uncertain.
+ */
+static double variance_of_share(const struct diff_amount *part, const struct diff_amount *whole,
+				uint64_t step)
+{
+	double s = share(part->value, whole->value), n = (double)part->equal;
+	double rest = (double)whole->equal - n, unit = share(step, whole->value);
+
+	return ((1 - s) * (1 - s) * (n + 1) + s * s * (rest + 1)) * unit * unit;
+}
+
+static double margin_of_unequal(const struct diff *d, const struct diff_amount *before,
+				const struct diff_amount *after)
+{
+	return 1.96 * sqrt(variance_of_share(before, &d->whole_before, d->step_before) +
+			   variance_of_share(after, &d->whole_after, d->step_after));
+}
+
 struct diff_change diff_compare(const struct diff *d, struct diff_amount before,
 				struct diff_amount after)
 {
@@ -54,8 +84,12 @@ struct diff_change diff_compare(const struct diff *d, struct diff_amount before,
 
 	if (d->exact)
 		c.margin = 0;
+	else if (d->has_variances && d->absolute)
+		c.margin = whole ? margin_of_values(d, &before, &after) / (double)whole : 0;
 	else if (d->absolute)
 		c.margin = whole ? margin_of_amounts(d, was, is) / (double)whole : 0;
+	else if (d->has_variances)
+		c.margin = margin_of_unequal(d, &before, &after);
 	else
 		c.margin = margin_of_shares(d, was, is);
 	c.change = c.after - c.before;
@@ -69,7 +103,8 @@ struct diff_change diff_total_of(const struct diff *d, uint32_t node)
 
 	return diff_compare(d, d->before[node].total,
 			    (struct diff_amount){ tree_total(d->tree, n),
-						  tree_events_of(d->tree, n).total });
+						  tree_events_of(d->tree, n).total,
+						  d->after[node].total });
 }
 
 struct diff_change diff_self_of(const struct diff *d, uint32_t node)
@@ -78,7 +113,8 @@ struct diff_change diff_self_of(const struct diff *d, uint32_t node)
 
 	return diff_compare(d, d->before[node].self,
 			    (struct diff_amount){ tree_self(d->tree, n),
-						  tree_events_of(d->tree, n).self });
+						  tree_events_of(d->tree, n).self,
+						  d->after[node].self });
 }
 
 struct diff_change diff_removed(const struct diff *d)
@@ -100,6 +136,13 @@ int diff_level(const struct diff_change *c)
 	return c->change < 0 ? -level : level;
 }
 
+static void add(struct diff_amount *to, const struct diff_amount *from)
+{
+	to->value += from->value;
+	to->samples += from->samples;
+	to->equal += from->equal;
+}
+
 struct diff_row *diff_sums(const struct diff *d)
 {
 	const struct tree *tree = d->tree;
@@ -109,23 +152,23 @@ struct diff_row *diff_sums(const struct diff *d)
 
 	for (uint32_t i = 0; i < tree->nr_nodes; i++) {
 		const struct tree_node *n = &tree->nodes[i];
-		struct diff_side *before = &rows[n->function].before;
+		struct diff_row *row = &rows[n->function];
 
-		before->self.value += d->before[i].self.value;
-		before->self.samples += d->before[i].self.samples;
+		add(&row->before.self, &d->before[i].self);
+		row->after.self.equal += d->after[i].self;
 		if (i < end[n->function])
 			continue;
 		end[n->function] = n->end;
-		before->total.value += d->before[i].total.value;
-		before->total.samples += d->before[i].total.samples;
+		add(&row->before.total, &d->before[i].total);
+		row->after.total.equal += d->after[i].total;
 	}
 	for (size_t i = 0; i < tree->functions.nr; i++) {
 		struct diff_row *row = &rows[i];
 
 		row->function = &tree->functions.list[i];
 		row->after = (struct diff_side){
-			{ sums[i].self, sums[i].self_samples },
-			{ sums[i].total, sums[i].total_samples },
+			{ sums[i].self, sums[i].self_samples, row->after.self.equal },
+			{ sums[i].total, sums[i].total_samples, row->after.total.equal },
 		};
 		row->self = diff_compare(d, row->before.self, row->after.self);
 		row->total = diff_compare(d, row->before.total, row->after.total);

@@ -9,7 +9,10 @@
 
 #include "core/base/buffer.h"
 #include "core/profile/column.h"
+#include "core/profile/facts.h"
+#include "core/profile/process_end.h"
 #include "output/text/number.h"
+#include "output/tree/margins.h"
 #include "output/tree/tree.h"
 
 /* Most trees have no function of the kind, which spares a walk over the nodes. */
@@ -85,6 +88,102 @@ static void count_filtered(struct summary *s, const struct profile *p)
 				      : p->filtered.weight[s->info->counted_by];
 }
 
+static uint64_t since_start(const struct profile *p, uint64_t time_ns)
+{
+	return time_ns > p->meta.start_ns ? time_ns - p->meta.start_ns : 0;
+}
+
+static void add_up_held(struct summary *s, const struct profile *p)
+{
+	const struct fact_memory_held *held;
+	size_t nr;
+
+	held = facts_rows(p, FACT_MEMORY_HELD, &nr);
+	for (size_t i = 0; i < nr; i++) {
+		s->held_before += held[i].before_bytes;
+		s->held_after += held[i].after_bytes;
+	}
+}
+
+/* What the allocators of the column's kind of devices say that they held. */
+static void add_up_reported(struct summary *s, const struct profile *p)
+{
+	const struct fact_tensor_memory *rows;
+	bool cpu = memory_kind_of(s->column) == MEMORY_CPU_TENSORS;
+	size_t nr;
+
+	rows = facts_rows(p, FACT_TENSOR_MEMORY, &nr);
+	for (size_t i = 0; i < nr; i++) {
+		if (((rows[i].device & 0xff) == 0) != cpu)
+			continue;
+		s->held_before += rows[i].before_bytes;
+		s->held_after += rows[i].allocated_bytes;
+	}
+}
+
+/* A process has a row for each device, and all of them have its number. */
+static uint64_t lost_of_tensors(const struct profile *p)
+{
+	const struct fact_tensor_memory *rows;
+	uint64_t lost = 0;
+	size_t nr;
+
+	rows = facts_rows(p, FACT_TENSOR_MEMORY, &nr);
+	for (size_t i = 0; i < nr; i++) {
+		bool is_first = true;
+
+		for (size_t k = 0; k < i && is_first; k++)
+			is_first = rows[k].pid != rows[i].pid;
+		lost += is_first ? rows[i].lost : 0;
+	}
+	return lost;
+}
+
+/* Samples of memory that found no room, whichever column of it they were for. */
+static uint64_t lost_of_memory(const struct profile *p)
+{
+	const struct fact_memory_sampled *rows;
+	uint64_t lost = 0;
+	size_t nr;
+
+	rows = facts_rows(p, FACT_MEMORY_SAMPLED, &nr);
+	for (size_t i = 0; i < nr; i++)
+		lost += rows[i].lost;
+	return lost;
+}
+
+static void describe_memory(struct summary *s, const struct profile *p, const struct tree *tree)
+{
+	s->margin = tree->margins ? tree->margins->whole : 0;
+	if (column_is_memory(s->column))
+		s->lost = column_is_tensors(s->column) ? lost_of_tensors(p) : lost_of_memory(p);
+	s->start_ns = p->meta.start_ns;
+	if (!column_is_live(s->column))
+		return;
+	s->live = p->live.kind;
+	s->live_ns = since_start(p, p->live.kind == LIVE_AT_PEAK
+					    ? p->live.peak_ns[memory_kind_of(s->column)]
+					    : p->live.to_ns);
+	s->live_from_ns = since_start(p, p->live.from_ns);
+	if (column_is_tensors(s->column))
+		add_up_reported(s, p);
+	else
+		add_up_held(s, p);
+	s->ends = facts_rows(p, FACT_PROCESS_END, &s->nr_ends);
+}
+
+/*
+ * As many samples of equal weights would have the error that these have. Where the error is
+ * unknown, their number.
+ */
+static double equal_samples(const struct summary *s)
+{
+	double error = (double)s->margin / 1.96;
+
+	return s->margin && s->total ? (double)s->total / error * ((double)s->total / error)
+				     : (double)s->samples;
+}
+
 void summary_init(struct summary *s, const struct profile *p, const struct tree *tree,
 		  const char *note)
 {
@@ -119,6 +218,7 @@ void summary_init(struct summary *s, const struct profile *p, const struct tree 
 	for (int i = 0; i < NR_MARKERS; i++)
 		s->incomplete += s->incomplete_by[i];
 	count_unnamed(s, tree);
+	describe_memory(s, p, tree);
 	count_filtered(s, p);
 	s->idle = p->idle.weight[s->column];
 	s->idle_samples = p->idle.nr_samples[s->column];
@@ -196,18 +296,85 @@ void summary_add_trust(struct buffer *b, const struct summary *s)
 		/* Some are missing, and nothing says which. */
 	} else if (s->samples) {
 		/* 1%: about the smallest share of the samples that people still act on. */
-		double margin = 1.96 * sqrt(0.01 * 0.99 / (double)s->samples);
+		double margin = 1.96 * sqrt(0.01 * 0.99 / equal_samples(s));
 
 		buffer_add_string(b, ", margin at 1%: ");
 		number_add_percent(b, (uint64_t)llround(margin * 1e6), 1000000);
 	}
 }
 
+/* " at 12.3 s", " when it was most, at 12.3 s", ... */
+static void add_moment(struct buffer *b, const struct summary *s)
+{
+	switch (s->live) {
+	case LIVE_AT: buffer_add_string(b, " at "); break;
+	case LIVE_AT_PEAK: buffer_add_string(b, " when it was most, at "); break;
+	case LIVE_LEAKS:
+		buffer_add_string(b, " that was allocated from ");
+		number_add_time(b, s->live_from_ns);
+		buffer_add_string(b, " to ");
+		number_add_time(b, s->live_ns);
+		buffer_add_string(b, " and not freed");
+		return;
+	default: return;
+	}
+	number_add_time(b, s->live_ns);
+}
+
+/* What is live at the end was live when the process ended. */
+static void add_end(struct buffer *b, const struct summary *s)
+{
+	char text[PROCESS_END_TEXT];
+
+	if (s->live != LIVE_AT_END || !s->nr_ends)
+		return;
+	buffer_printf(b, "; process %llu %s after ", (unsigned long long)s->ends->pid,
+		      process_end_text(s->ends, text));
+	number_add_time(b, s->ends->time_ns > s->start_ns ? s->ends->time_ns - s->start_ns : 0);
+	if (s->nr_ends > 1)
+		buffer_printf(b, ", and %zu more ended", s->nr_ends - 1);
+}
+
+/* What samples stand for is a part of what the kernel counts, unless it was never touched. */
+static void add_held(struct buffer *b, const struct summary *s)
+{
+	if (s->live != LIVE_AT_END || !s->held_after || s->filtered_samples)
+		return;
+	buffer_add_string(b, column_is_tensors(s->column) ? "; the allocators held "
+							  : "; in RAM and swap were ");
+	number_add_bytes(b, s->held_after);
+	buffer_add_string(b, " then, and ");
+	number_add_bytes(b, s->held_before);
+	buffer_add_string(b, " when it was hooked");
+}
+
+static void add_memory_origin(struct buffer *b, const struct summary *s)
+{
+	buffer_add_string(b, s->info->title);
+	add_moment(b, s);
+	if (s->duration_ns) {
+		buffer_add_string(b, s->live == LIVE_AT_END ? " in " : ", of ");
+		number_add_time(b, s->duration_ns);
+	}
+	buffer_add_string(b, ": ");
+	summary_add_value(b, s, s->total);
+	if (s->margin) {
+		buffer_add_string(b, " \xc2\xb1 ");
+		summary_add_value(b, s, s->margin);
+	}
+	add_held(b, s);
+	add_end(b, s);
+}
+
 void summary_add_origin(struct buffer *b, const struct summary *s)
 {
+	if (column_is_memory(s->column)) {
+		add_memory_origin(b, s);
+		return;
+	}
 	const char *separator = "";
 
-	if ((s->info->exact && !column_is_event(s->column)) || column_is_memory(s->column)) {
+	if (s->info->exact && !column_is_event(s->column)) {
 		buffer_add_string(b, s->info->title);
 		if (s->duration_ns) {
 			buffer_add_string(b, " in ");
@@ -236,7 +403,7 @@ void summary_add_origin(struct buffer *b, const struct summary *s)
 /* Words for the error that sampling leaves in a share of 10%, at a confidence of 95%. */
 static void add_error(struct buffer *b, const struct summary *s)
 {
-	double margin = 1.96 * sqrt(0.1 * 0.9 / (double)s->samples);
+	double margin = 1.96 * sqrt(0.1 * 0.9 / equal_samples(s));
 	uint64_t least = margin < 0.1 ? (uint64_t)llround((0.1 - margin) * 1e6) : 0;
 
 	buffer_add_string(b, " \xc2\xb7 10% on a box means ");
@@ -252,6 +419,8 @@ void summary_add_whole(struct buffer *b, const struct summary *s)
 
 	summary_add_value(b, s, s->total);
 	buffer_printf(b, s->info->unit == UNIT_COUNT ? " %s" : " of %s", what);
+	if (column_is_memory(s->column))
+		add_moment(b, s);
 	if (s->duration_ns) {
 		buffer_add_string(b, " in ");
 		number_add_time(b, s->duration_ns);

@@ -28,7 +28,17 @@ struct summary {
 	uint64_t throttled;   /* times the kernel throttled sampling */
 	uint64_t limits;      /* times a table was full */
 	uint64_t duration_ns; /* 0 = unknown */
-	uint32_t freq_hz;     /* 0 = unknown */
+	/* of the total of sampled memory, at a confidence of 95 %; 0 in other columns */
+	uint64_t margin;
+	uint64_t live_ns;      /* the moment of memory in use, after the start */
+	uint64_t live_from_ns; /* of leaks: from here to live_ns they were allocated */
+	enum profile_live_kind live;
+	/* of the processes whose memory in use this is: see struct fact_memory_held */
+	uint64_t held_before, held_after;
+	const struct fact_process_end *ends; /* of processes, before the recording's, or NULL */
+	size_t nr_ends;
+	uint64_t start_ns;
+	uint32_t freq_hz; /* 0 = unknown */
 	enum profile_column column;
 	const struct column_info *info;	      /* of the column */
 	bool unfinished;		      /* the recorder died, or the recording is damaged */

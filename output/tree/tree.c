@@ -11,6 +11,7 @@
 
 #include "core/base/alloc.h"
 #include "core/profile/column.h"
+#include "output/tree/margins.h"
 #include "output/tree/outline.h"
 #include "output/tree/stack_sort.h"
 #include "output/tree/stack_lines.h"
@@ -266,6 +267,14 @@ void tree_free(struct tree *tree)
 	free(tree->event_sums);
 	free(tree->sample_nodes);
 	free(tree->gil);
+	if (tree->margins) {
+		free(tree->margins->self);
+		free(tree->margins->total);
+		free(tree->margins->variances);
+		free(tree->margins->node_self);
+		free(tree->margins->node_total);
+		free(tree->margins);
+	}
 	outline_free(tree->outline);
 	if (tree->ratio) {
 		free(tree->ratio->self);

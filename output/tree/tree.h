@@ -18,6 +18,7 @@
 #include "output/tree/functions.h"
 
 struct tree;
+struct tree_margins;
 
 /* Sums stay below this, so that JavaScript, whose numbers are doubles, holds them exactly. */
 #define TREE_MAX_TOTAL (UINT64_C(1) << 53)
@@ -97,6 +98,7 @@ struct tree {
 	uint32_t *sample_nodes;
 	/* If requested: by function; NULL if nothing is known of the GIL. */
 	struct tree_gil *gil;
+	struct tree_margins *margins; /* of sampled memory, in its unit: margins_add(); or NULL */
 	struct tree_ratio *ratio;     /* to another column: ratio_add(); or NULL */
 	struct tree_outline *outline; /* NULL: all nodes are there */
 };

@@ -14,7 +14,7 @@
  * A butterfly is two columns as two trees with the same nodes, each the `twin` of the other.
  */
 const FLAG_TIME = 1, FLAG_SAMPLES = 2, FLAG_BYTES = 4, FLAG_EXACT = 8, FLAG_DIFF = 16, FLAG_ABSOLUTE = 32;
-const FLAG_TIMELINE = 64;
+const FLAG_TIMELINE = 64, FLAG_UNEQUAL = 128;
 const KIND_KERNEL = 1, KIND_MARKER = 3, KIND_THREAD = 4, KIND_GPU = 6, KIND_RANGE = 7;
 const KINDS = ["native", "kernel", "jit", "marker", "thread",
 	"python", "gpu", "range", "unknown"];
@@ -27,6 +27,7 @@ let functions = [], modules = [], files = [];
 let metric = null;
 let lower = null;  /* the same of the lower column of a butterfly, or null */
 let isDiff = false, absolute = false;
+let steps = null;    /* {before, after} as in output/tree/diff.h, where samples weigh differently */
 let base = null;     /* the tree as recorded */
 let wholes = null;   /* the first tree of a diff; changes are parts of its wholes */
 /* {time, node, thread, weight: by sample; threads: [{pid, tid, name}]}, times in us */
@@ -263,6 +264,7 @@ function decode(data, {name, title}) {
 	const from = reader(data), flags = from.varint();
 	metric = {name, title, measure: flags & FLAG_TIME ? time : flags & FLAG_BYTES ? bytes : null,
 		exact: (flags & FLAG_EXACT) !== 0, events: from.string()};
+	steps = flags & FLAG_UNEQUAL ? {before: from.varint(), after: from.varint()} : null;
 	lower = null;
 	isDiff = (flags & FLAG_DIFF) !== 0;
 	absolute = (flags & FLAG_ABSOLUTE) !== 0;

@@ -40,12 +40,23 @@ function margin(n, all) {
 
 /* ---- changes; amounts are {value, samples} */
 
+/* Of samples that weigh differently, as in output/tree/diff_change.c. */
+function varianceOfShare({value, samples: n}, {whole, wholeSamples}, step) {
+	const s = whole ? value / whole : 0, unit = whole ? step / whole : 0;
+	return ((1 - s) * (1 - s) * (n + 1) + s * s * (wholeSamples - n + 1)) * unit * unit;
+}
+
 function compare(was, is) {
 	const b = wholes.before, whole = b.whole || wholes.whole, part = (x, all) => all ? x / all : 0;
 	const c = {was, is, before: part(was.value, whole), after: part(is.value, absolute ? whole : wholes.whole)};
-	if (absolute) {
+	if (steps && absolute) {
+		const {before: x, after: y} = steps;
+		c.margin = whole ? 1.96 * Math.sqrt((was.samples + 1) * x * x + (is.samples + 1) * y * y) / whole : 0;
+	} else if (absolute) {
 		const x = part(b.whole, b.wholeSamples), y = part(wholes.whole, wholes.wholeSamples);
 		c.margin = whole ? 1.96 * Math.sqrt((was.samples + 1) * x * x + (is.samples + 1) * y * y) / whole : 0;
+	} else if (steps) {
+		c.margin = 1.96 * Math.sqrt(varianceOfShare(was, b, steps.before) + varianceOfShare(is, wholes, steps.after));
 	} else {
 		const n = b.wholeSamples + 2, m = wholes.wholeSamples + 2;
 		const p = (was.samples + 1) / n, q = (is.samples + 1) / m;

@@ -252,6 +252,28 @@ static void memory_that_was_sampled_has_an_error(void **state)
 	profile_free(p);
 }
 
+static void samples_of_memory_that_were_lost_are_told(void **state)
+{
+	const struct fact_memory_sampled facts[] = { { .pid = 1, .lost = 3 },
+						     { .pid = 2, .lost = 4 } };
+	const struct tree_opts opts = { .column_given = true, .column = COLUMN_ALLOCATED };
+	struct profile *p = mixed_profile();
+	struct buffer b = { 0 };
+	struct summary s;
+	struct tree *t;
+
+	(void)state;
+	facts_put(p, FACT_MEMORY_SAMPLED, &facts[0]);
+	facts_put(p, FACT_MEMORY_SAMPLED, &facts[1]);
+	assert_int_equal(tree_new(p, &opts, &t), 0);
+	summary_init(&s, p, t, "");
+	summary_add_trust(&b, &s);
+	assert_non_null(strstr(buffer_cstring(&b), ", 7 lost"));
+	buffer_fini(&b);
+	tree_free(t);
+	profile_free(p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -261,6 +283,7 @@ int main(void)
 		cmocka_unit_test(exact_columns_have_no_margin_and_say_their_events),
 		cmocka_unit_test(every_column_has_a_name_of_its_own),
 		cmocka_unit_test(memory_that_was_sampled_has_an_error),
+		cmocka_unit_test(samples_of_memory_that_were_lost_are_told),
 		cmocka_unit_test(events_have_the_names_that_the_profile_says),
 		cmocka_unit_test(names_of_events_are_told_from_others),
 		cmocka_unit_test(bytes_have_three_digits),

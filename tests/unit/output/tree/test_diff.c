@@ -200,8 +200,8 @@ static bool is_removed(const struct diff *d, const struct line *lines, unsigned 
 		n = (size_t)(strchr(line->text + n, ';') - line->text) + 1;
 	}
 	weight = weight_under(lines, nr, false, line->text, n);
-	return diff_compare(d, (struct diff_amount){ weight, weight },
-			    (struct diff_amount){ 0, 0 })
+	return diff_compare(d, (struct diff_amount){ weight, weight, 0 },
+			    (struct diff_amount){ 0, 0, 0 })
 		.significant;
 }
 
@@ -287,8 +287,8 @@ static void margins_are_those_of_the_formulas(void **state)
 
 	(void)state;
 	pair_init(&pair, lines, 4, false);
-	c = diff_compare(pair.diff, (struct diff_amount){ 300, 300 },
-			 (struct diff_amount){ 420, 420 });
+	c = diff_compare(pair.diff, (struct diff_amount){ 300, 300, 0 },
+			 (struct diff_amount){ 420, 420, 0 });
 	assert_true(fabs(c.before - .3) < 1e-12 && fabs(c.after - 420 / 930.) < 1e-12);
 	/* p = 301 / 1002, q = 421 / 932: 1.96 * sqrt(p (1 - p) / 1002 + q (1 - q) / 932) */
 	assert_true(fabs(c.margin - .0427387) < 1e-6);
@@ -296,8 +296,8 @@ static void margins_are_those_of_the_formulas(void **state)
 	assert_int_equal(diff_level(&c), 4);
 	pair_fini(&pair);
 	pair_init(&pair, lines, 4, true);
-	c = diff_compare(pair.diff, (struct diff_amount){ 300, 300 },
-			 (struct diff_amount){ 420, 420 });
+	c = diff_compare(pair.diff, (struct diff_amount){ 300, 300, 0 },
+			 (struct diff_amount){ 420, 420, 0 });
 	assert_true(fabs(c.change - .12) < 1e-12);
 	assert_true(fabs(c.margin - 1.96 * sqrt(301 + 421) / 1000) < 1e-12);
 	pair_fini(&pair);
@@ -337,8 +337,8 @@ static void a_few_samples_prove_nothing(void **state)
 
 	(void)state;
 	for (unsigned n = 1; n <= 5; n++)
-		assert_false(diff_compare(&d, none, (struct diff_amount){ n, n }).significant);
-	assert_true(diff_compare(&d, none, (struct diff_amount){ 7, 7 }).significant);
+		assert_false(diff_compare(&d, none, (struct diff_amount){ n, n, 0 }).significant);
+	assert_true(diff_compare(&d, none, (struct diff_amount){ 7, 7, 0 }).significant);
 }
 
 static void a_python_function_that_moved_is_the_same(void **state)
