@@ -29,6 +29,7 @@
 #include "core/segments/names_folder.h"
 #include "core/segments/segments_read.h"
 #include "output/select/filter.h"
+#include "output/select/live_choice.h"
 #include "output/codec/gzip.h"
 #include "output/import/importer.h"
 #include "sampler/perf_data/perf_data.h"
@@ -307,8 +308,13 @@ static uint64_t size_of(FILE *f)
 /* Reports a filter that needs something that the profile does not have. */
 static int filter(struct profile *p, const char *name, const struct load_opts *opts)
 {
+	const struct live_choice at_end = { .kind = LIVE_AT_END };
 	const char *lacks;
-	int err = opts->filter ? filter_apply(opts->filter, p, &lacks) : 0;
+	int err;
+
+	if (!opts->filter || !filter_has_live(opts->filter))
+		live_apply(&at_end, p, &lacks); /* where frees are known: others stay as they are */
+	err = opts->filter ? filter_apply(opts->filter, p, &lacks) : 0;
 
 	if (err)
 		log_error(0, "filter '%s': it holds no %s", name, lacks);

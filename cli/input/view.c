@@ -176,6 +176,8 @@ static void warn_of_emptiness(const struct view *v, const char *name)
 	if (v->summary.idle_samples) {
 		log_warning("all that '%s' holds are waits of idle threads", name);
 		log_hint("--idle shows them");
+	} else if (v->profile->live.kind != LIVE_AT_END && column_is_memory(v->summary.column)) {
+		log_info("'%s': no sampled block is of that", name);
 	} else if (was_filtered(v->profile)) {
 		log_warning("no sample of '%s' is left after filtering", name);
 	} else {

@@ -8,10 +8,12 @@
 #include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/base/alloc.h"
 #include "core/profile/moment.h"
 #include "output/select/filter.h"
+#include "output/select/live_choice.h"
 
 enum {
 	OPTION_FOCUS = 0x700,
@@ -29,6 +31,9 @@ enum {
 	OPTION_GIL,
 	OPTION_EVENT,
 	OPTION_LABEL,
+	OPTION_AT,
+	OPTION_PEAK,
+	OPTION_LEAKS,
 	OPTION_ON,
 };
 
@@ -66,6 +71,18 @@ static const struct argp_option options[] = {
 	  0 },
 	{ "label", OPTION_LABEL, "KEY=VALUE", 0,
 	  "Keep only samples with this label, as pprof has them", 0 },
+	{ "at", OPTION_AT, "TIME", 0,
+	  "Of sampled memory, show what was live at that moment (default: at the end); TIME as for "
+	  "--from",
+	  0 },
+	{ "peak", OPTION_PEAK, NULL, 0,
+	  "Of sampled memory, show what was live when that was most, of all processes together",
+	  0 },
+	{ "leaks", OPTION_LEAKS, "FROM,TO", OPTION_ARG_OPTIONAL,
+	  "Of sampled memory, show what was allocated between these moments and not freed until "
+	  "the "
+	  "end (default: in the second third of the recording)",
+	  0 },
 	{ 0 }
 };
 
@@ -127,12 +144,52 @@ static void parse_label(struct filter *f, const char *label, struct argp_state *
 			   label);
 }
 
+static struct moment parse_live_time(const char *text, struct argp_state *state)
+{
+	struct moment m = parse_time(text, state);
+
+	if (m.kind == MOMENT_OF_MARK)
+		argp_error(state, "'%s': only segments have marks, and they hold no sampled memory",
+			   text);
+	return m;
+}
+
+static void parse_live(struct filter *f, int key, char *arg, struct argp_state *state)
+{
+	struct live_choice choice = { .kind = key == OPTION_AT	   ? LIVE_AT
+					      : key == OPTION_PEAK ? LIVE_AT_PEAK
+								   : LIVE_LEAKS };
+	char *comma = key == OPTION_LEAKS && arg ? strchr(arg, ',') : NULL;
+
+	if (filter_has_live(f))
+		argp_error(state, "one of --at, --peak and --leaks");
+	if (key == OPTION_LEAKS && arg && !comma)
+		argp_error(state, "'%s' is not FROM,TO: two times, such as 10s,2m", arg);
+	if (comma) {
+		*comma = '\0';
+		choice.to = parse_live_time(comma + 1, state);
+	}
+	if (arg)
+		choice.from = parse_live_time(arg, state);
+	filter_set_live(f, &choice);
+}
+
+static void check(const struct filter *f, struct argp_state *state)
+{
+	if (filter_has_no_time(f))
+		argp_error(state, "nothing lies between --from and --to");
+	if (filter_has_live(f) &&
+	    (filter_from(f).kind != MOMENT_NOT_SET || filter_to(f).kind != MOMENT_NOT_SET))
+		argp_error(state, "--at, --peak and --leaks name the time themselves: they take no "
+				  "--from and --to");
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct filter **filter = state->input, *f;
 
-	if (key == ARGP_KEY_END && *filter && filter_has_no_time(*filter))
-		argp_error(state, "nothing lies between --from and --to");
+	if (key == ARGP_KEY_END && *filter)
+		check(*filter, state);
 	if (key < OPTION_FOCUS || key > OPTION_ON)
 		return ARGP_ERR_UNKNOWN;
 	f = *filter = *filter ? *filter : filter_new();
@@ -152,6 +209,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPTION_EVENT: filter_set_event(f, arg); break;
 	case OPTION_LABEL: parse_label(f, arg, state); break;
 	case OPTION_PID: parse_pids(f, arg, state); break;
+	case OPTION_AT:
+	case OPTION_PEAK:
+	case OPTION_LEAKS: parse_live(f, key, arg, state); break;
 	case OPTION_ON: filter_set_host(f, arg); break;
 	}
 	return 0;

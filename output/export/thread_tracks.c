@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/profile/column.h"
 #include "core/base/alloc.h"
 #include "core/profile/profile.h"
 #include "output/tree/tree.h"
@@ -58,6 +59,9 @@ static int add_up(struct timeline *t, const struct profile *p)
 		const struct profile_sample *s = &p->samples[t->samples[i]];
 		struct track *track = t->nr_tracks ? &t->tracks[t->nr_tracks - 1] : NULL;
 
+		if (s->column ==
+		    COLUMN_LIFETIME) /* says when blocks were freed, and is not shown */
+			continue;
 		if (!track || track->thread != s->thread || track->column != s->column) {
 			t->tracks =
 				xgrow(t->tracks, &capacity, t->nr_tracks + 1, sizeof(*t->tracks));

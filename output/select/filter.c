@@ -16,6 +16,7 @@
 #include "core/profile/labels.h"
 #include "core/profile/profile.h"
 #include "output/select/gil.h"
+#include "output/select/live_choice.h"
 #include "output/tree/naming.h"
 #include "output/select/noise.h"
 #include "output/select/pattern.h"
@@ -50,6 +51,7 @@ struct filter {
 	char *event; /* NULL: the event with the most samples */
 	char *labels[MAX_LABELS];
 	size_t nr_labels;
+	struct live_choice live; /* LIVE_AT_END: as recorded */
 };
 
 struct filter *filter_new(void)
@@ -198,6 +200,16 @@ void filter_set_host(struct filter *f, const char *host)
 const char *filter_host(const struct filter *f)
 {
 	return f->host;
+}
+
+void filter_set_live(struct filter *f, const struct live_choice *choice)
+{
+	f->live = *choice;
+}
+
+bool filter_has_live(const struct filter *f)
+{
+	return f->live.kind != LIVE_AT_END;
 }
 
 bool filter_has_no_time(const struct filter *f)
@@ -423,6 +435,8 @@ int filter_apply(const struct filter *f, struct profile *p, const char **ret_lac
 		*ret_lacks = "samples that say who holds the GIL";
 		return -ENODATA;
 	}
+	if (filter_has_live(f) && live_apply(&f->live, p, ret_lacks))
+		return -ENODATA;
 	filter_samples(f, p);
 	return 0;
 }

@@ -72,6 +72,11 @@ const char *filter_event(const struct filter *filter);
  */
 int filter_add_label(struct filter *filter, const char *label);
 
+/* What is live is chosen before all rules are applied. The choice is copied. */
+struct live_choice;
+void filter_set_live(struct filter *filter, const struct live_choice *choice);
+bool filter_has_live(const struct filter *filter);
+
 /*
  * Applies the rules of samples (times, threads, labels) to the profile. 0, or -ENODATA if the
  * profile lacks what a rule needs, named in *ret_lacks ("times", "threads", ...); the profile is
