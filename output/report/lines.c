@@ -5,6 +5,7 @@
 #include "output/report/lines.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +13,7 @@
 #include "core/profile/column.h"
 #include "output/tree/cpython.h"
 #include "output/tree/label.h"
+#include "output/tree/margins.h"
 #include "output/tree/python_name.h"
 #include "output/tree/stack_sums.h"
 
@@ -26,8 +28,9 @@ struct adder {
 	const struct profile *p;
 	uint32_t *merged; /* by profile function: index in functions[], PROFILE_NONE = no file */
 	uint32_t *location_row; /* by location of the profile */
-	/* 1 + the stack that was last added to this row or function; 0 = none yet. */
-	uint32_t *row_stamp, *function_stamp;
+	/* The stamp of the stack that was last added to this row or function; 0 = none yet. */
+	uint32_t *row_stamp, *function_stamp, stamp;
+	bool of_memory;
 	struct lines_function *functions;
 	struct lines_row *rows;
 	uint32_t *row_function;
@@ -192,13 +195,40 @@ static void add_row(struct adder *a, uint32_t row, uint32_t stamp, enum lines_en
 	a->function_stamp[function] = stamp;
 }
 
+static bool is_python(const struct profile *p, const struct profile_frame *f)
+{
+	return f->nr_locations &&
+	       p->functions[p->locations[f->first_location + f->nr_locations - 1].function].kind ==
+		       FUNCTION_PYTHON;
+}
+
+/* The row of the frame's innermost function. */
+static uint32_t row_of(const struct adder *a, const struct profile_frame *f)
+{
+	return f->nr_locations ? a->location_row[f->first_location + f->nr_locations - 1]
+			       : PROFILE_NONE;
+}
+
+/* The row that the self of a stack belongs to, or PROFILE_NONE. */
+static uint32_t self_row(const struct adder *a, uint32_t stack)
+{
+	const struct profile *p = a->p;
+	const struct profile_stack *s = &p->stacks[stack];
+	const uint32_t *frames = &p->stack_frames[s->first_frame];
+
+	for (uint32_t i = s->nr_frames; a->of_memory && i-- > 0;)
+		if (is_python(p, &p->frames[frames[i]]))
+			return row_of(a, &p->frames[frames[i]]);
+	return s->nr_frames ? row_of(a, &p->frames[frames[s->nr_frames - 1]]) : PROFILE_NONE;
+}
+
 /* Returns the weight for which no line is known. */
 static uint64_t add_stack(struct adder *a, uint32_t stack, uint64_t weight, uint64_t samples)
 {
 	const struct profile *p = a->p;
 	const struct profile_stack *s = &p->stacks[stack];
 	const uint32_t *frames = &p->stack_frames[s->first_frame];
-	uint32_t row = PROFILE_NONE;
+	uint32_t row = self_row(a, stack), stamp = ++a->stamp;
 	enum lines_end end;
 
 	if (!s->nr_frames)
@@ -208,11 +238,11 @@ static uint64_t add_stack(struct adder *a, uint32_t stack, uint64_t weight, uint
 	for (uint32_t i = 0; i < s->nr_frames; i++) {
 		const struct profile_frame *f = &p->frames[frames[i]];
 
-		row = PROFILE_NONE;
 		for (uint32_t k = 0; k < f->nr_locations; k++) {
-			row = a->location_row[f->first_location + k];
-			if (row != PROFILE_NONE)
-				add_row(a, row, stack + 1, end, weight, samples);
+			uint32_t other = a->location_row[f->first_location + k];
+
+			if (other != PROFILE_NONE)
+				add_row(a, other, stamp, end, weight, samples);
 		}
 	}
 	if (row == PROFILE_NONE)
@@ -238,6 +268,105 @@ static void add_samples(struct adder *a, struct lines *l, enum profile_column co
 		l->without += add_stack(a, i, sums.weights[i], sums.samples[i]);
 	}
 	stack_sums_fini(&sums);
+}
+
+/* ---- memory: both of its columns, and their errors */
+
+static uint64_t *part_of(struct lines_sum *sum, size_t offset)
+{
+	return (uint64_t *)((char *)sum + offset);
+}
+
+/* Adds the weight to that part of all rows and functions of a stack. */
+static void add_part(struct adder *a, uint32_t stack, size_t offset, uint64_t weight)
+{
+	const struct profile *p = a->p;
+	const struct profile_stack *s = &p->stacks[stack];
+	uint32_t stamp = ++a->stamp;
+
+	for (uint32_t i = 0; i < s->nr_frames; i++) {
+		const struct profile_frame *f = &p->frames[p->stack_frames[s->first_frame + i]];
+
+		for (uint32_t k = 0; k < f->nr_locations; k++) {
+			uint32_t row = a->location_row[f->first_location + k], function;
+
+			if (row == PROFILE_NONE || a->row_stamp[row] == stamp)
+				continue;
+			a->row_stamp[row] = stamp;
+			*part_of(&a->rows[row].sum, offset) += weight;
+			function = a->row_function[row];
+			if (a->function_stamp[function] == stamp)
+				continue;
+			a->function_stamp[function] = stamp;
+			*part_of(&a->functions[function].sum, offset) += weight;
+		}
+	}
+}
+
+static void add_self_part(struct adder *a, uint32_t stack, size_t offset, uint64_t weight)
+{
+	uint32_t row = self_row(a, stack);
+
+	if (row == PROFILE_NONE)
+		return;
+	*part_of(&a->rows[row].sum, offset) += weight;
+	*part_of(&a->functions[a->row_function[row]].sum, offset) += weight;
+}
+
+/* Of these samples, which are the profile's or weigh their variances. */
+static void add_parts(struct adder *a, const struct profile *samples, enum profile_column column,
+		      size_t offset, bool of_self)
+{
+	struct stack_sums sums;
+
+	stack_sums_init(&sums, samples, column);
+	for (uint32_t i = 0; i < samples->nr_stacks; i++) {
+		if (sums.weights[i] && of_self)
+			add_self_part(a, i, offset, sums.weights[i]);
+		else if (sums.weights[i])
+			add_part(a, i, offset, sums.weights[i]);
+	}
+	stack_sums_fini(&sums);
+}
+
+static void add_margins(struct adder *a, enum profile_column column, size_t offset, bool of_self)
+{
+	struct variances v;
+
+	if (!memory_is_sampled(a->p, column))
+		return;
+	variances_init(&v, a->p, column);
+	add_parts(a, &v.profile, column, offset, of_self);
+	for (size_t i = 0; i < a->nr_rows; i++)
+		*part_of(&a->rows[i].sum, offset) =
+			variances_margin(&v, *part_of(&a->rows[i].sum, offset));
+	for (size_t i = 0; i < a->nr_functions; i++)
+		*part_of(&a->functions[i].sum, offset) =
+			variances_margin(&v, *part_of(&a->functions[i].sum, offset));
+	variances_fini(&v);
+}
+
+static void add_memory(struct adder *a, enum profile_column column)
+{
+	static const struct {
+		enum memory_part bytes, blocks;
+		size_t offset;
+	} parts[] = {
+		{ MEMORY_ALLOCATED, MEMORY_ALLOCATIONS, offsetof(struct lines_sum, allocated) },
+		{ MEMORY_LIVE, MEMORY_LIVE_OBJECTS, offsetof(struct lines_sum, live) },
+	};
+	enum memory_kind kind = memory_kind_of(column);
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
+		enum profile_column bytes = memory_column(kind, parts[i].bytes);
+		size_t at = parts[i].offset;
+
+		add_parts(a, a->p, bytes, at + offsetof(struct lines_memory, bytes), false);
+		add_parts(a, a->p, memory_column(kind, parts[i].blocks),
+			  at + offsetof(struct lines_memory, blocks), false);
+		add_margins(a, bytes, at + offsetof(struct lines_memory, margin), false);
+	}
+	add_margins(a, column, offsetof(struct lines_sum, self_margin), true);
 }
 
 /* ---- the result */
@@ -306,13 +435,15 @@ static void keep_used(struct adder *a, struct lines *l)
 void lines_init(struct lines *l, const struct profile *p, enum profile_column column,
 		enum lines_key key)
 {
-	struct adder a = { .p = p };
+	struct adder a = { .p = p, .of_memory = column_is_memory(column) };
 
-	*l = (struct lines){ 0 };
+	*l = (struct lines){ .has_memory = a.of_memory };
 	merge_functions(&a);
 	mark_interpreter(&a);
 	make_rows(&a);
 	add_samples(&a, l, column);
+	if (a.of_memory)
+		add_memory(&a, column);
 	memcpy(l->ends, a.ends, sizeof(l->ends));
 	keep_used(&a, l);
 	qsort(l->functions, l->nr_functions, sizeof(*l->functions),

@@ -2,6 +2,9 @@
  * A profile by source line: for every function, what each of its lines took by itself and with all
  * it called, and what kind of code that time ended in. A line that is on a stack several times, by
  * recursion, counts once per sample.
+ *
+ * Memory is asked for by a line and allocated in native code that the line called. So in columns of
+ * memory, self is given to the innermost line of Python, where a stack has one.
  */
 #ifndef SPROF_LINES_H
 #define SPROF_LINES_H
@@ -21,10 +24,19 @@ enum lines_end {
 	NR_LINES_ENDS
 };
 
+/* Memory of a line and all that it called. */
+struct lines_memory {
+	uint64_t bytes, blocks;
+	uint64_t margin; /* of the bytes, as in margins.h; 0 where they are exact */
+};
+
 struct lines_sum {
 	uint64_t self, total; /* in the unit of the column */
 	uint64_t self_samples, total_samples;
 	uint64_t ends[NR_LINES_ENDS]; /* of the total */
+	/* If the column is one of memory; else 0. */
+	uint64_t self_margin;
+	struct lines_memory allocated, live;
 };
 
 struct lines_row {
@@ -54,6 +66,7 @@ struct lines {
 	uint64_t total_samples;
 	uint64_t ends[NR_LINES_ENDS]; /* of the total; samples without a stack are in none */
 	uint64_t without;	      /* self of functions whose source file is not known */
+	bool has_memory;	      /* the column is one of memory */
 	struct lines_row *rows;
 };
 

@@ -21,7 +21,14 @@ static void add_ends(struct buffer *b, const uint64_t *ends)
 		      (unsigned long long)ends[LINES_END_GPU]);
 }
 
-static void add_sum(struct buffer *b, const struct lines_sum *sum)
+static void add_memory(struct buffer *b, const char *key, const struct lines_memory *m)
+{
+	buffer_printf(b, "\"%s\": {\"bytes\": %llu, \"margin\": %llu, \"blocks\": %llu}", key,
+		      (unsigned long long)m->bytes, (unsigned long long)m->margin,
+		      (unsigned long long)m->blocks);
+}
+
+static void add_sum(struct buffer *b, const struct lines_sum *sum, bool has_memory)
 {
 	buffer_printf(b,
 		      "\"self\": %llu, \"total\": %llu, \"self_events\": %llu, \"total_events\": "
@@ -30,20 +37,26 @@ static void add_sum(struct buffer *b, const struct lines_sum *sum)
 		      (unsigned long long)sum->self_samples,
 		      (unsigned long long)sum->total_samples);
 	add_ends(b, sum->ends);
+	if (!has_memory)
+		return;
+	buffer_printf(b, ", \"self_margin\": %llu, ", (unsigned long long)sum->self_margin);
+	add_memory(b, "allocated", &sum->allocated);
+	buffer_add_string(b, ", ");
+	add_memory(b, "live", &sum->live);
 }
 
-static void add_function(struct buffer *b, const struct lines_function *f)
+static void add_function(struct buffer *b, const struct lines_function *f, bool has_memory)
 {
 	buffer_add_string(b, "{\"function\": ");
 	text_add_json(b, f->name);
 	buffer_add_string(b, ", \"file\": ");
 	text_add_json(b, f->file);
 	buffer_printf(b, ", \"start_line\": %u, ", f->start_line);
-	add_sum(b, &f->sum);
+	add_sum(b, &f->sum, has_memory);
 	buffer_add_string(b, ", \"lines\": [");
 	for (uint32_t i = 0; i < f->nr_rows; i++) {
 		buffer_printf(b, "%s\n{\"line\": %u, ", i ? "," : "", f->rows[i].line);
-		add_sum(b, &f->rows[i].sum);
+		add_sum(b, &f->rows[i].sum, has_memory);
 		buffer_add_char(b, '}');
 	}
 	buffer_add_string(b, "]}");
@@ -76,7 +89,7 @@ size_t lines_json_write(struct buffer *b, const struct lines *lines, const struc
 		if (opts->max_functions && nr > opts->max_functions)
 			continue;
 		buffer_add_string(b, nr > 1 ? ",\n" : "\n");
-		add_function(b, f);
+		add_function(b, f, lines->has_memory);
 	}
 	buffer_add_string(b, "\n]\n}\n");
 	return nr;

@@ -21,7 +21,8 @@ struct block {
 	const struct summary *summary;
 	const struct lines_opts *opts;
 	bool ends[NR_LINES_ENDS]; /* which of these columns are shown */
-	struct grid g;		  /* of the function */
+	bool has_memory;
+	struct grid g; /* of the function */
 	const struct lines_function *function;
 	const struct source_text *source; /* or NULL */
 };
@@ -58,6 +59,42 @@ static void add_kernprof_times(struct block *k, const struct lines_sum *sum)
 		      whole ? 100 * (double)sum->total / (double)whole : 0);
 }
 
+/* Bytes and their error. */
+static void add_bytes(struct block *k, uint64_t bytes, uint64_t margin)
+{
+	struct buffer *cell = grid_cell(&k->g);
+
+	if (!bytes)
+		return;
+	number_add_bytes(cell, bytes);
+	if (!margin)
+		return;
+	buffer_add_string(cell, k->opts->unicode ? "\xc2\xb1" : "+-");
+	number_add_bytes(cell, margin);
+}
+
+static void add_blocks(struct block *k, uint64_t blocks)
+{
+	struct buffer *cell = grid_cell(&k->g);
+
+	if (blocks)
+		buffer_add_u64(cell, blocks);
+}
+
+static void add_memory(struct block *k, const struct lines_sum *sum)
+{
+	add_share(k, sum->self, k->summary->total);
+	add_share(k, sum->total, k->summary->total);
+	if (k->summary->info->unit == UNIT_BYTES)
+		add_bytes(k, sum->self, sum->self_margin);
+	else
+		add_value(k, sum->self);
+	add_bytes(k, sum->allocated.bytes, sum->allocated.margin);
+	add_blocks(k, sum->allocated.blocks);
+	add_bytes(k, sum->live.bytes, sum->live.margin);
+	add_blocks(k, sum->live.blocks);
+}
+
 static void add_times(struct block *k, const struct lines_sum *sum)
 {
 	struct buffer *cell;
@@ -83,6 +120,8 @@ static void add_row(struct block *k, uint32_t line, const struct lines_sum *sum)
 		grid_text(&k->g, "?");
 	if (sum && k->opts->kernprof)
 		add_kernprof_times(k, sum);
+	else if (sum && k->has_memory)
+		add_memory(k, sum);
 	else if (sum)
 		add_times(k, sum);
 	cell = grid_last_cell(&k->g);
@@ -116,6 +155,36 @@ static void add_rows(struct block *k)
 	}
 }
 
+/* "allocated 12.4 MB ± 1.1 MB in 1240 blocks" */
+static void add_memory_words(struct block *k, const char *what, const struct lines_memory *m)
+{
+	struct buffer *b = k->b;
+
+	buffer_add_string(b, what);
+	number_add_bytes(b, m->bytes);
+	if (m->margin) {
+		buffer_add_string(b, k->opts->unicode ? " \xc2\xb1 " : " +- ");
+		number_add_bytes(b, m->margin);
+	}
+	buffer_printf(b, " in %llu block%s", (unsigned long long)m->blocks,
+		      m->blocks == 1 ? "" : "s");
+}
+
+static void add_sums(struct block *k, const struct lines_sum *sum)
+{
+	if (!k->has_memory) {
+		summary_add_sums(k->b, k->summary, sum->self, sum->total, sum->total_samples,
+				 k->opts->unicode);
+		return;
+	}
+	buffer_add_string(k->b, "self ");
+	number_add_percent(k->b, sum->self, k->summary->total);
+	buffer_add_string(k->b, ", total ");
+	number_add_percent(k->b, sum->total, k->summary->total);
+	add_memory_words(k, "; allocated ", &sum->allocated);
+	add_memory_words(k, ", live ", &sum->live);
+}
+
 static void add_title(struct block *k)
 {
 	const struct lines_function *f = k->function;
@@ -137,8 +206,7 @@ static void add_title(struct block *k)
 	if (f->start_line)
 		buffer_printf(b, ":%u", f->start_line);
 	buffer_add_string(b, "\n  ");
-	summary_add_sums(b, k->summary, f->sum.self, f->sum.total, f->sum.total_samples,
-			 k->opts->unicode);
+	add_sums(k, &f->sum);
 	buffer_add_char(b, '\n');
 }
 
@@ -158,10 +226,20 @@ static void add_table(struct block *k)
 		{ "ends", "Kernel", false }, { "ends", "GPU", false },
 		{ NULL, "Source", true },
 	};
+	/* Memory is asked for by lines, wherever it was allocated: its ends are not shown. */
+	static const struct grid_column memory[] = {
+		{ NULL, "Line", false },      { NULL, "Self%", false },
+		{ NULL, "Total%", false },    { "self", "Self", false },
+		{ NULL, "Allocated", false }, { "samples", "Blocks", false },
+		{ "total", "Live", false },   { "samples", "Blocks", false },
+		{ NULL, "Source", true },
+	};
 	static const char *const spare[] = { "samples", "self", "ends", "total", NULL };
 
 	if (k->opts->kernprof)
 		grid_init(&k->g, kernprof, sizeof(kernprof) / sizeof(*kernprof));
+	else if (k->has_memory)
+		grid_init(&k->g, memory, sizeof(memory) / sizeof(*memory));
 	else
 		grid_init(&k->g, times, sizeof(times) / sizeof(*times));
 	k->g.spare = spare;
@@ -200,7 +278,7 @@ static void add_ends(struct block *k, const struct lines *l)
 	const char *separator = "ended in ";
 	int nr = 0;
 
-	for (int i = 0; i < NR_LINES_ENDS; i++)
+	for (int i = 0; i < NR_LINES_ENDS && !k->has_memory; i++)
 		nr += l->ends[i] != 0;
 	for (int i = 0; i < NR_LINES_ENDS && nr > 1; i++) {
 		if (!l->ends[i])
@@ -237,7 +315,9 @@ static void add_head(struct block *k, const struct lines *l)
 size_t lines_table_write(struct buffer *b, const struct lines *lines, const struct summary *summary,
 			 const struct lines_opts *opts)
 {
-	struct block k = { .b = b, .summary = summary, .opts = opts };
+	struct block k = {
+		.b = b, .summary = summary, .opts = opts, .has_memory = lines->has_memory
+	};
 	size_t nr = 0;
 	int nr_ends = 0;
 
@@ -246,7 +326,7 @@ size_t lines_table_write(struct buffer *b, const struct lines *lines, const stru
 			k.ends[e] |= lines->functions[i].sum.ends[e] != 0;
 	for (int e = 0; e < NR_LINES_ENDS; e++)
 		nr_ends += k.ends[e];
-	if (nr_ends < 2) /* the column would say 100% in every row */
+	if (nr_ends < 2 || k.has_memory) /* else the column would say 100% in every row */
 		memset(k.ends, 0, sizeof(k.ends));
 	add_head(&k, lines);
 	for (size_t i = 0; i < lines->nr_functions; i++) {

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/profile/facts.h"
 #include "core/profile/profile.h"
 #include "output/report/lines.h"
 
@@ -232,6 +233,71 @@ static void the_interpreter_comes_after_the_program(void **state)
 	}
 }
 
+static void add_memory_sample(struct profile *p, uint32_t stack, enum profile_column column,
+			      uint64_t weight)
+{
+	profile_add_sample(p, &(struct profile_sample){ .weight = weight,
+							.thread = PROFILE_NONE,
+							.stack = stack,
+							.column = (uint8_t)column });
+}
+
+/* f at line 3 calls g at line 9, which has malloc called; f has it called itself, too. */
+static void memory_belongs_to_the_line_of_python_that_asked(void **state)
+{
+	const struct fact_memory_sampled sampled = { .pid = 1,
+						     .least_interval = 1000,
+						     .greatest_interval = 1000 };
+	struct profile *p = profile_new();
+	const struct profile_module m = { .path = profile_cstring(p, "/lib/a.so") };
+	uint32_t module = profile_module(p, &m), frames[3], stacks[2];
+	const uint32_t functions[] = {
+		function(p, "f (b.py:1)", "/src/b.py", 1, FUNCTION_PYTHON, module),
+		function(p, "g (b.py:8)", "/src/b.py", 8, FUNCTION_PYTHON, module),
+		function(p, "malloc", "/src/malloc.c", 5, FUNCTION_NATIVE, module),
+	};
+	static const uint32_t line_of[] = { 3, 9, 7 };
+	struct lines l;
+
+	(void)state;
+	for (uint32_t i = 0; i < 3; i++) {
+		frames[i] = profile_frame(p, module, i);
+		profile_set_locations(
+			p, frames[i],
+			&(struct profile_location){ .function = functions[i], .line = line_of[i] },
+			1);
+	}
+	stacks[0] = profile_stack(p, frames, 3);
+	stacks[1] = profile_stack(p, (uint32_t[]){ frames[0], frames[2] }, 2);
+	facts_put(p, FACT_MEMORY_SAMPLED, &sampled);
+	for (int i = 0; i < 9; i++) {
+		add_memory_sample(p, stacks[0], COLUMN_ALLOCATED, 1000);
+		add_memory_sample(p, stacks[0], COLUMN_ALLOCATIONS, 10);
+	}
+	add_memory_sample(p, stacks[0], COLUMN_LIVE, 1000);
+	add_memory_sample(p, stacks[0], COLUMN_LIVE_OBJECTS, 10);
+	add_memory_sample(p, stacks[1], COLUMN_ALLOCATED, 50000); /* always sampled: exact */
+	add_memory_sample(p, stacks[1], COLUMN_ALLOCATIONS, 1);
+	lines_init(&l, p, COLUMN_ALLOCATED, LINES_BY_TOTAL);
+	assert_true(l.has_memory);
+	assert_string_equal(l.functions[0].name, "f (b.py:1)"); /* malloc has the same total */
+	assert_int_equal(l.functions[0].sum.self, 50000);
+	assert_true(l.functions[0].sum.self_margin < 100);
+	assert_int_equal(l.functions[0].sum.total, 59000);
+	assert_int_equal(l.functions[0].sum.allocated.blocks, 91);
+	assert_true(l.functions[0].sum.allocated.margin > 1.9 * 3000 &&
+		    l.functions[0].sum.allocated.margin < 2 * 3000);
+	assert_string_equal(l.functions[2].name, "g (b.py:8)");
+	assert_int_equal(l.functions[2].rows[0].line, 9);
+	assert_int_equal(l.functions[2].rows[0].sum.self, 9000);
+	assert_int_equal(l.functions[2].rows[0].sum.live.bytes, 1000);
+	assert_int_equal(l.functions[2].rows[0].sum.live.blocks, 10);
+	assert_int_equal(l.functions[1].sum.self, 0);
+	assert_int_equal(l.functions[1].sum.total, 59000);
+	lines_fini(&l);
+	profile_free(p);
+}
+
 static void a_source_is_named_by_the_end_of_its_path(void **state)
 {
 	const struct lines_function c = { .name = "ns::f<int>(char)", .file = "/src/x/ab.c" };
@@ -259,6 +325,7 @@ int main(void)
 		cmocka_unit_test(line_sums_equal_those_of_an_oracle),
 		cmocka_unit_test(a_function_in_two_modules_is_one_and_keeps_its_start),
 		cmocka_unit_test(the_interpreter_comes_after_the_program),
+		cmocka_unit_test(memory_belongs_to_the_line_of_python_that_asked),
 		cmocka_unit_test(a_source_is_named_by_the_end_of_its_path),
 	};
 
