@@ -213,7 +213,11 @@ static void take(struct alloc_finder *f, const struct text *text,
 	for (size_t i = 0; i < nr; i++) {
 		unsigned int entry = alloc_names[functions[i].glob].entry;
 
-		is_wanted = f->wanted & ALLOC_WANT_MALLOC && (has_malloc || is_pythons(entry));
+		if (alloc_entry_is_tensor(entry))
+			is_wanted = f->wanted & ALLOC_WANT_TENSORS;
+		else
+			is_wanted =
+				f->wanted & ALLOC_WANT_MALLOC && (has_malloc || is_pythons(entry));
 		if (is_wanted)
 			add_function(f, text, &functions[i]);
 	}

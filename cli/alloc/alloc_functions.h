@@ -16,6 +16,7 @@ struct sandbox;
 /* What is looked for. */
 enum alloc_wanted {
 	ALLOC_WANT_MALLOC = 1,	/* malloc(3) and its kin, operator new, Python's tables */
+	ALLOC_WANT_TENSORS = 2, /* c10's function that PyTorch's allocators report to */
 };
 
 /*

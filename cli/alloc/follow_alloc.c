@@ -159,7 +159,7 @@ static void hook_late(struct follow_alloc *f, struct followed *p,
 		return;
 	err = allocations_attach(f->allocations, p->pid, functions, nr, &reason);
 	if (err && err != -ESRCH)
-		log_warning("process %d: its allocations are not sampled: %s",
+		log_warning("process %d: the memory of its tensors is not recorded: %s",
 			    (int)p->pid, reason.why[0] ? reason.why : strerror(-err));
 	p->is_hooked = f->any_hooked = true;
 	number_map_at(&f->hooked, (uint64_t)p->pid, &is_new);
@@ -254,11 +254,22 @@ void follow_alloc_look(struct follow_alloc *f, struct sink *sink)
 		look_for_children(f);
 }
 
+static void say_no_tensors(const struct follow_alloc *f)
+{
+	if (f->any_hooked)
+		return;
+	log_warning("no memory of tensors was recorded: no process has loaded PyTorch's libc10.so");
+}
+
 void follow_alloc_say_missed(const struct follow_alloc *f, const struct profile *p)
 {
 	struct number_map seen = { 0 };
 	size_t nr = 0;
 
+	if (!(f->wanted & ALLOC_WANT_MALLOC)) {
+		say_no_tensors(f);
+		return;
+	}
 	for (size_t i = 0; i < p->nr_threads; i++) {
 		bool is_new;
 

@@ -28,7 +28,9 @@ static const struct argp_option options[] = {
 	  "(64k, 2m; default: 2000 samples in a second of CPU time): columns allocated and "
 	  "live; their allocation functions are hooked while it records. --alloc=python: only what "
 	  "Python code asked for, itself or through a library. --alloc=growth, of any "
-	  "targets: hook nothing, and sample where memory in RAM grows, by page faults",
+	  "targets: hook nothing, and sample where memory in RAM grows, by page faults. "
+	  "--alloc=tensor: what PyTorch's allocators hand out, GPU memory first of all, every "
+	  "block of it: columns gpu-allocated and gpu-live; alone, nothing else is hooked",
 	  0 },
 	{ 0 }
 };
@@ -61,6 +63,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		o->growth = true;
 		return 0;
 	}
+	if (arg && !strcmp(arg, "tensor")) {
+		o->tensors = true;
+		return 0;
+	}
 	o->wanted = true;
 	if (arg && !strcmp(arg, "python")) {
 		o->python = true;
@@ -80,10 +86,10 @@ void alloc_opts_check(const struct record_alloc_opts *o, size_t nr_named, bool p
 		argp_error(state, "--alloc=python and --no-python exclude each other");
 	if (o->growth && (!strcmp(source, "perf") || !strcmp(source, "timer")))
 		argp_error(state, "source %s does not see memory grow, only ebpf does", source);
-	if (o->wanted && !nr_named && !program)
+	if ((o->wanted || o->tensors) && !nr_named && !program)
 		argp_error(state, "--alloc needs -p or a program: it samples the memory of chosen "
 				  "processes");
-	if (o->wanted && segments)
+	if ((o->wanted || o->tensors) && segments)
 		argp_error(state, "--alloc has no place in segments yet: it takes no --continuous");
 }
 
@@ -115,7 +121,7 @@ int record_alloc_open(const struct record_alloc_config *c, struct record_alloc *
 	int err;
 
 	*ret = NULL;
-	if (!c->opts->wanted)
+	if (!c->opts->wanted && !c->opts->tensors)
 		return 0;
 	a = xcalloc(1, sizeof(*a));
 	err = allocations_new(c->opts->interval, !c->no_python, c->sandbox, c->cache,
@@ -129,8 +135,12 @@ int record_alloc_open(const struct record_alloc_config *c, struct record_alloc *
 	a->stop.context = c->context;
 	if (c->opts->python)
 		allocations_keep_pythons(a->allocations);
-	a->follow = follow_alloc_new(a->allocations, ALLOC_WANT_MALLOC, c->sandbox,
-				     !c->no_children);
+	if (!c->opts->wanted)
+		allocations_only_tensors(a->allocations);
+	a->follow = follow_alloc_new(a->allocations,
+				     (c->opts->wanted ? ALLOC_WANT_MALLOC : 0u) |
+					     (c->opts->tensors ? ALLOC_WANT_TENSORS : 0u),
+				     c->sandbox, !c->no_children);
 	err = add_processes(a, c);
 	if (err)
 		record_alloc_free(a);

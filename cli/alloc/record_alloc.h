@@ -17,6 +17,7 @@ struct table_cache;
 
 struct record_alloc_opts {
 	bool wanted;
+	bool tensors;	   /* what PyTorch's allocators report */
 	bool python;	   /* only what Python, or code that it called, has asked for */
 	uint64_t interval; /* bytes between samples; 0: adapted to the rate of allocation */
 	/* growth of resident memory is sampled by the source; what cannot be hooked is no error */

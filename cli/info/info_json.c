@@ -11,6 +11,7 @@
 #include "cli/info/info_cost.h"
 #include "cli/info/info_gil.h"
 #include "cli/info/info_labels.h"
+#include "cli/info/info_tensors.h"
 #include "cli/info/info_waits.h"
 #include "core/base/buffer.h"
 #include "core/profile/column.h"
@@ -240,6 +241,7 @@ void info_print_json(struct buffer *b, const struct info *info, const struct pro
 	key_number(b, "stacks_left_out", p->nr_stacks_left_out);
 	info_gil_json(b, info);
 	info_waits_json(b, p);
+	info_tensors_json(b, p);
 	info_labels_json(b, p);
 	json_threads(b, info, p);
 	json_modules(b, info, p);

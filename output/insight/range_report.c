@@ -79,10 +79,12 @@ static void fill_times(struct grid *g, const struct profile *p, const struct ran
 		{ "launches", "Launches", false },
 		{ "net_bytes", "Net memory", false },
 		{ "peak_bytes", "Peak memory", false },
+		{ "tensor_net_bytes", "Net tensors", false }, /* these two only where known */
+		{ "tensor_peak_bytes", "Peak tensors", false },
 	};
 	uint64_t missing = gpu_kinds_not_collected(p);
 
-	grid_init(g, columns, ARRAY_SIZE(columns));
+	grid_init(g, columns, ARRAY_SIZE(columns) - (t->tensors_known ? 0 : 2));
 	for (size_t i = 0; i < t->nr; i++) {
 		const struct range_stats *s = &t->rows[i];
 
@@ -101,12 +103,14 @@ static void fill_times(struct grid *g, const struct profile *p, const struct ran
 			grid_none(g);
 		grid_count(g, s->cpu_samples);
 		/* work is charged to the ranges of the thread that launches it */
-		if (s->range->started) {
-			for (int k = 0; k < 4; k++)
-				grid_none(g);
+		for (int k = 0; k < 4 && s->range->started; k++)
+			grid_none(g);
+		if (!s->range->started)
+			add_work(g, s, missing);
+		if (!t->tensors_known)
 			continue;
-		}
-		add_work(g, s, missing);
+		grid_signed_bytes(g, s->tensor_net_bytes);
+		grid_bytes(g, s->tensor_peak_bytes);
 	}
 }
 
@@ -163,7 +167,8 @@ static void fill_spreads(struct grid *g, const struct profile *p, const struct r
 }
 
 static void write_markdown(struct buffer *b, const struct profile *p, const struct grid *times,
-			   const struct grid *spreads, const struct range_report_opts *opts)
+			   const struct grid *spreads, bool tensors,
+			   const struct range_report_opts *opts)
 {
 	gpu_report_add_trust(b, p);
 	if (opts->skip == 1)
@@ -177,6 +182,10 @@ static void write_markdown(struct buffer *b, const struct profile *p, const stru
 	buffer_add_string(b,
 			  "\nShare is of the time recorded. GPU is the sum over what was launched "
 			  "inside, whenever it ran. Memory is what the driver allocates.\n\n");
+	if (tensors)
+		buffer_add_string(b, "Tensors: GPU memory that PyTorch's allocator handed out less "
+				     "what it took back in that time, in any thread, without "
+				     "blocks from before the recording.\n\n");
 	grid_write_markdown(b, spreads, opts->max_rows);
 	buffer_add_string(
 		b, "\nGPU times of a run are from the start of the first work it launched to "
@@ -206,7 +215,7 @@ bool range_report_write(struct buffer *b, const struct profile *p,
 		grid_write_json(b, &spreads, opts->max_rows);
 		buffer_add_string(b, "\n}\n");
 	} else if (any) {
-		write_markdown(b, p, &times, &spreads, opts);
+		write_markdown(b, p, &times, &spreads, table.tensors_known, opts);
 	}
 	grid_fini(&times);
 	grid_fini(&spreads);

@@ -12,6 +12,7 @@
 #include "core/base/alloc.h"
 #include "core/profile/facts.h"
 #include "core/profile/profile.h"
+#include "output/insight/range_memory.h"
 
 struct cpu_sample {
 	uint32_t pid, tid;
@@ -25,6 +26,7 @@ struct builder {
 	const struct fact_range_run **runs;
 	struct cpu_sample *samples;
 	size_t nr_runs, nr_samples;
+	struct range_memory *tensors;
 	uint64_t skip;
 };
 
@@ -189,6 +191,21 @@ static size_t runs_of(const struct builder *b, const struct fact_range *range, s
 	return first;
 }
 
+static void add_tensors(const struct builder *b, struct range_stats *s,
+			const struct fact_range_run *run)
+{
+	int64_t net;
+	uint64_t peak;
+
+	if (!b->tensors)
+		return;
+	range_memory_of(b->tensors, run->pid, run->start_ns, run->start_ns + run->duration_ns, &net,
+			&peak);
+	s->tensor_net_bytes = (int64_t)((uint64_t)s->tensor_net_bytes + (uint64_t)net);
+	if (peak > s->tensor_peak_bytes)
+		s->tensor_peak_bytes = peak;
+}
+
 static void add_run(const struct builder *b, struct range_stats *s,
 		    const struct fact_range_run *run)
 {
@@ -202,6 +219,7 @@ static void add_run(const struct builder *b, struct range_stats *s,
 	if (s->window_ns < end_ns)
 		s->window_ns = end_ns; /* holds the end until the start is subtracted */
 	add_cpu_time(b, s, run);
+	add_tensors(b, s, run);
 }
 
 static void fill(const struct builder *b, struct range_stats *s, const struct fact_range *range)
@@ -329,15 +347,18 @@ void range_table_init(struct range_table *t, const struct profile *p, uint64_t s
 	rows = xcalloc(nr + 1, sizeof(*rows));
 	sort_samples(&b);
 	sort_runs(&b);
+	b.tensors = range_memory_new(p);
 	for (size_t i = 0; i < nr; i++)
 		fill(&b, &rows[kept++], &ranges[i]);
 	qsort(rows, kept, sizeof(*rows), by_parent_and_total);
 	*t = (struct range_table){
 		.rows = xcalloc(nr + 1, sizeof(*rows)),
 		.cpu_known = b.nr_samples > 0,
+		.tensors_known = b.tensors,
 	};
 	t->nr = put_in_order(rows, kept, t->rows);
 	free(rows);
+	range_memory_free(b.tensors);
 	free(b.samples);
 	free(b.runs);
 }

@@ -41,6 +41,9 @@ struct range_stats {
 	struct spread gpu;
 	int64_t net_bytes;   /* over all runs */
 	uint64_t peak_bytes; /* of the run with the most */
+	/* The same of GPU memory of tensors; see range_memory.h. */
+	int64_t tensor_net_bytes;
+	uint64_t tensor_peak_bytes;
 };
 
 struct range_table {
@@ -48,6 +51,7 @@ struct range_table {
 	struct range_stats *rows;
 	size_t nr;
 	bool cpu_known; /* the profile has CPU samples */
+	bool tensors_known;
 };
 
 /* `skip`: the number of repeats of each range, the first by time, that are left out. */

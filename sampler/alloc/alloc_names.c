@@ -38,6 +38,13 @@ const struct alloc_name alloc_names[] = {
 	{ "rallocx", ALLOC_REALLOC },
 	{ "dallocx", ALLOC_FREE },
 	{ "sdallocx", ALLOC_FREE },
+	/*
+	 * c10::reportMemoryUsageToProfiler() of PyTorch 2.0 and on, of 1.11 to 1.13, of 1.8 to
+	 * 1.10
+	 */
+	{ "_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE", ALLOC_TENSOR },
+	{ "_ZN3c1027reportMemoryUsageToProfilerEPvlllNS_6DeviceE", ALLOC_TENSOR },
+	{ "_ZN3c1027reportMemoryUsageToProfilerEPvlNS_6DeviceE", ALLOC_TENSOR_SHORT },
 	{ "PyMem_RawMalloc", ALLOC_NAME_PYTHON_RAW },
 	{ "PyMem_Malloc", ALLOC_NAME_PYTHON_MEM },
 	{ "PyObject_Malloc", ALLOC_NAME_PYTHON_OBJ },

@@ -16,6 +16,7 @@
 #include "core/profile/source.h"
 #include "core/profile/walk_marker.h"
 #include "sampler/alloc/alloc_target.h"
+#include "sampler/alloc/tensor_levels.h"
 #include "sampler/sink/sample_sink.h"
 #include "sampler/walk/walk_publisher.h"
 
@@ -34,6 +35,8 @@ struct kept_sample {
 	uint64_t address, time_ns;
 	struct alloc_weight weight;
 	uint32_t stack, thread;
+	uint32_t labels;
+	enum memory_kind kind;
 	bool told; /* the sink has it: it wants what is allocated then */
 	bool seen; /* in the table, at the last comparison */
 	UT_hash_handle hh;
@@ -98,7 +101,7 @@ static bool is_sound(const struct alloc_draw *d, size_t nr_frames)
 {
 	const size_t max = MAX_LEAF_FRAMES + MAX_ROOT_FRAMES;
 
-	return d->type == ALLOC_DRAW && d->number &&
+	return (d->type == ALLOC_DRAW || d->type == ALLOC_DRAW_OF_TENSOR) && d->number &&
 	       d->address > 1 && d->size && d->size < SIZE_MAX_BYTES && d->interval &&
 	       d->interval < SIZE_MAX_BYTES && nr_frames && nr_frames == d->nr_frames &&
 	       nr_frames <= max && d->nr_total >= nr_frames &&
@@ -115,7 +118,8 @@ static bool is_nested(const struct alloc_target *t, const uint64_t *frames, size
 		for (size_t k = 0; k < t->hooks.nr; k++) {
 			const struct alloc_function *f = t->hooks.hooks[k].function;
 
-			if (frames[i] > f->address && frames[i] <= f->address + f->size)
+			if (frames[i] > f->address && frames[i] <= f->address + f->size &&
+			    !alloc_entry_is_tensor(f->entry))
 				return true;
 		}
 	}
@@ -159,6 +163,8 @@ static bool is_pythons(const struct alloc_target *t, const struct alloc_draw *d,
 /* Is it counted elsewhere, or not asked for? What no Python asked for is counted. */
 static bool is_left_out(struct alloc_target *t, const struct alloc_draw *d, const uint64_t *frames)
 {
+	if (d->type == ALLOC_DRAW_OF_TENSOR)
+		return false;
 	if (is_nested(t, frames, d->nr_frames))
 		return true;
 	if (!t->only_python || is_pythons(t, d, frames))
@@ -176,14 +182,15 @@ static bool emit(struct sink *sink, const struct kept_sample *k, uint64_t time_n
 		.time_ns = time_ns,
 		.thread = k->thread,
 		.stack = k->stack,
-		.column = (uint8_t)memory_column(MEMORY_MALLOC, bytes),
+		.column = (uint8_t)memory_column(k->kind, bytes),
 		.weight = k->weight.bytes,
+		.labels = k->labels,
 	};
 
 	if (sink->wants && !sink->wants(sink, &sample))
 		return false;
 	sink->sample(sink, &sample);
-	sample.column = (uint8_t)memory_column(MEMORY_MALLOC, count);
+	sample.column = (uint8_t)memory_column(k->kind, count);
 	sample.weight = k->weight.count;
 	sink->sample(sink, &sample);
 	return true;
@@ -198,6 +205,7 @@ static void end_block(struct alloc_samples *s, struct kept_sample *k, uint64_t t
 		.thread = k->thread,
 		.stack = k->stack,
 		.column = COLUMN_LIFETIME,
+		.labels = k->labels,
 		.weight = time_ns > k->time_ns ? time_ns - k->time_ns : 0,
 	};
 
@@ -223,6 +231,14 @@ static void resolve(struct alloc_target *t, const struct alloc_draw *d, const ui
 	k->stack = walk_target_stack(t->walk, sink, &w, d->tid, &k->thread).stack;
 }
 
+/* Of tensors, an interval of 1 has chosen every block. */
+static struct alloc_weight weight_of(const struct alloc_draw *d)
+{
+	if (d->type == ALLOC_DRAW_OF_TENSOR && d->interval == 1)
+		return (struct alloc_weight){ .bytes = d->size, .count = 1 };
+	return alloc_weight_of(d->size, d->interval, d->number);
+}
+
 static void take_draw(struct alloc_target *t, const struct alloc_draw *d, const uint64_t *frames,
 		      struct sink *sink)
 {
@@ -243,7 +259,12 @@ static void take_draw(struct alloc_target *t, const struct alloc_draw *d, const 
 	k->number = d->number;
 	k->address = d->address;
 	k->time_ns = d->time_ns < now ? d->time_ns : now; /* a target can write any time */
-	k->weight = alloc_weight_of(d->size, d->interval, d->number);
+	k->weight = weight_of(d);
+	if (d->type == ALLOC_DRAW_OF_TENSOR) {
+		k->kind = tensor_device_kind(d->site);
+		k->labels = tensor_device_label(sink, d->site);
+		tensor_levels_see_interval(t->tensors, d->interval);
+	}
 	resolve(t, d, frames, sink, k);
 	k->told = emit(sink, k, k->time_ns, MEMORY_ALLOCATED, MEMORY_ALLOCATIONS);
 	HASH_ADD(hh, s->kept, number, sizeof(k->number), k);
@@ -287,6 +308,13 @@ static void take_code(struct alloc_target *t, const uint64_t *words, size_t nr_w
 		memset(t->shared->codes, 0, sizeof(t->shared->codes));
 }
 
+static void spoil(struct alloc_target *t, uint16_t type)
+{
+	t->samples->nr_spoilt++;
+	if (type == ALLOC_DRAW_OF_TENSOR)
+		__atomic_fetch_add(&t->shared->nr_lost_tensors, 1, __ATOMIC_RELAXED);
+}
+
 /* Returns whether it was a draw by the interval that follows the rate of draws. */
 static bool take_record(struct alloc_target *t, uint32_t nr, struct sink *sink)
 {
@@ -317,8 +345,8 @@ static bool take_record(struct alloc_target *t, uint32_t nr, struct sink *sink)
 	if (is_sound(&draw, nr - HEAD_WORDS))
 		take_draw(t, &draw, copy + HEAD_WORDS, sink);
 	else
-		s->nr_spoilt++;
-	return true;
+		spoil(t, draw.type);
+	return draw.type != ALLOC_DRAW_OF_TENSOR;
 }
 
 /* Marks the samples whose blocks are in the table. */
@@ -402,7 +430,8 @@ void alloc_samples_finish(struct alloc_target *t, uint64_t end_ns, struct sink *
 	look_at_table(t);
 	HASH_ITER (hh, t->samples->kept, k, next) {
 		if (k->seen) {
-			if (emit(sink, k, end_ns, MEMORY_LIVE, MEMORY_LIVE_OBJECTS))
+			if (emit(sink, k, end_ns, MEMORY_LIVE, MEMORY_LIVE_OBJECTS) &&
+			    k->kind == MEMORY_MALLOC)
 				t->live_bytes += k->weight.bytes;
 			forget(t->samples, k);
 		} else {
@@ -413,13 +442,17 @@ void alloc_samples_finish(struct alloc_target *t, uint64_t end_ns, struct sink *
 
 void alloc_samples_tell(const struct alloc_target *t, struct sink *sink)
 {
+	uint64_t lost = alloc_samples_nr_lost(t);
+	uint64_t tensors = __atomic_load_n(&t->shared->nr_lost_tensors, __ATOMIC_RELAXED);
 	const struct fact_memory_sampled fact = {
 		.pid = (uint64_t)t->pid,
 		.least_interval = t->least_interval,
 		.greatest_interval = t->greatest_interval,
-		.lost = alloc_samples_nr_lost(t),
+		.lost = lost > tensors ? lost - tensors : 0,
 	};
 
+	if (t->only_tensors)
+		return;
 	sink->fact(sink, FACT_MEMORY_SAMPLED, &fact);
 }
 

@@ -12,6 +12,7 @@
 #include "sampler/alloc/target_end.h"
 
 struct alloc_samples;
+struct tensor_levels;
 struct walk_target;
 
 struct alloc_target {
@@ -29,6 +30,7 @@ struct alloc_target {
 	int shared_fd, space_fd, arena_fd; /* the first is ours */
 	bool on, is_told;
 	bool only_python;	 /* other samples are left out */
+	bool only_tensors;	 /* nothing but their report hook is hooked */
 	uint64_t nr_left_out;	 /* of such samples */
 	uint64_t left_out_bytes; /* that they stand for */
 	/* In the target; 0: not mapped. */
@@ -45,6 +47,7 @@ struct alloc_target {
 	uint64_t before_bytes, after_bytes, live_bytes;
 	uint64_t held_ns; /* how long all its threads stood still, and how many they were */
 	size_t nr_held;
+	struct tensor_levels *tensors;
 	struct target_end watch;
 	uint64_t end_ns; /* when it was seen to have ended; 0: it runs */
 	struct alloc_target *next;

@@ -23,6 +23,7 @@
 #include "sampler/alloc/alloc_samples.h"
 #include "sampler/alloc/alloc_target.h"
 #include "sampler/alloc/memory_held.h"
+#include "sampler/alloc/tensor_levels.h"
 #include "sampler/walk/walk_publisher.h"
 
 #define TABLES_MS 5000	    /* for the unwind tables of what the process maps */
@@ -44,7 +45,7 @@ struct allocations {
 	struct walk_publisher *publisher;
 	struct alloc_target *targets;
 	uint64_t interval; /* as asked for; 0: adapted */
-	bool is_started, only_python;
+	bool is_started, only_python, only_tensors;
 	struct own_code *codes;
 	size_t nr_codes, codes_capacity;
 	uint64_t held_ns;
@@ -72,6 +73,11 @@ void allocations_keep_pythons(struct allocations *a)
 	a->only_python = true;
 }
 
+void allocations_only_tensors(struct allocations *a)
+{
+	a->only_tensors = true;
+}
+
 /* Those from number `from` on. */
 static void forget_functions(struct alloc_target *t, size_t from)
 {
@@ -89,6 +95,7 @@ static void free_target(struct alloc_target *t)
 	free(t->functions);
 	hook_set_fini(&t->hooks);
 	alloc_samples_free(t->samples);
+	tensor_levels_free(t->tensors);
 	walk_target_free(t->walk);
 	if (t->shared)
 		shared_memory_unmap(t->shared, sizeof(*t->shared));
@@ -199,10 +206,12 @@ int allocations_attach(struct allocations *a, pid_t pid, const struct alloc_func
 
 	t->pid = pid;
 	t->only_python = a->only_python;
+	t->only_tensors = a->only_tensors;
 	t->shared_fd = -1;
 	t->samples = alloc_samples_new();
 	add_functions(t, functions, nr);
 	err = make_shared(t, a->interval ? a->interval : ALLOCATIONS_INTERVAL);
+	t->tensors = err ? NULL : tensor_levels_new((uint32_t)pid, t->shared);
 	t->walk = err ? NULL : walk_publisher_add(a->publisher, pid);
 	if (!err && !t->walk)
 		err = -ESRCH;
@@ -315,6 +324,7 @@ static void adapt(struct allocations *a, struct alloc_target *t, uint64_t ns)
 	next = next_interval(t->interval, t->nr_recent, ns);
 	t->nr_recent = 0;
 	see_held(t);
+	tensor_levels_adapt(t->tensors, ns);
 	if (a->interval)
 		return;
 	t->interval = next;
@@ -339,6 +349,7 @@ static void end_target(struct alloc_target *t, uint64_t now, struct sink *sink)
 {
 	t->end_ns = now;
 	alloc_samples_finish(t, now, sink);
+	tensor_levels_finish(t->tensors, now, sink);
 }
 
 void allocations_drain(struct allocations *a, struct sink *sink)
@@ -361,6 +372,7 @@ void allocations_drain(struct allocations *a, struct sink *sink)
 		}
 		__atomic_store_n(&t->shared->heartbeat_ns, now, __ATOMIC_RELAXED);
 		t->nr_recent += alloc_samples_drain(t, sink);
+		tensor_levels_drain(t->tensors, now, sink);
 		if (a->adapted_ns && since >= ADAPT_NS)
 			adapt(a, t, since);
 	}
@@ -408,7 +420,7 @@ static void tell_held(const struct alloc_target *t, struct sink *sink)
 	};
 	uint64_t rest = t->after_bytes > t->live_bytes ? t->after_bytes - t->live_bytes : 0;
 
-	if (!t->after_bytes)
+	if (!t->after_bytes || t->only_tensors)
 		return;
 	sink->fact(sink, FACT_MEMORY_HELD, &fact);
 	log_info("process %d held %.1f MB in the end, and %.1f MB when it was hooked; %.1f MB are "
@@ -435,6 +447,7 @@ static void finish_target(struct allocations *a, struct alloc_target *t, struct 
 		tell_end(t, sink);
 	} else {
 		alloc_samples_finish(t, monotonic_ns(), sink);
+		tensor_levels_finish(t->tensors, monotonic_ns(), sink);
 	}
 	alloc_samples_tell(t, sink);
 	tell_held(t, sink);

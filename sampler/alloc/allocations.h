@@ -58,6 +58,8 @@ struct alloc_function {
 int allocations_new(uint64_t interval, bool python, const struct sandbox *sandbox,
 		    struct table_cache *cache, struct allocations **ret);
 void allocations_free(struct allocations *allocations); /* NULL is fine */
+/* Before the first process: the functions are those of tensors alone, and nothing is sampled. */
+void allocations_only_tensors(struct allocations *allocations);
 /*
  * Before the first process: only what Python's allocators or code called by Python have asked for
  * is a sample. What is left out is counted and said.

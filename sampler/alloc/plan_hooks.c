@@ -71,7 +71,8 @@ static bool is_counted_at(const struct world *world, uint64_t address,
 	for (size_t i = 0; i < world->nr; i++) {
 		const struct alloc_function *to = world->functions[i];
 
-		if (to->entry < NR_ALLOC_ENTRIES && to->entry != ALLOC_FREE && to->address == address &&
+		if (to->entry < NR_ALLOC_ENTRIES && to->entry != ALLOC_FREE &&
+		    !alloc_entry_is_tensor(to->entry) && to->address == address &&
 		    address != but->address)
 			return true;
 	}
@@ -139,6 +140,9 @@ static const char *plan_bytes(struct hook_set *set, const struct inject_process 
 
 	if (hook_plan_make(f->file, HOOK_MAX_BYTES, f->address, &h->plan, &why))
 		return why;
+	why = hook_plan_refuses(&h->plan, h->kind.entry);
+	if (why)
+		return why;
 	if (h->plan.length > f->size)
 		return "it is too short";
 	if (!memcmp(is, f->file, h->plan.length))
@@ -192,7 +196,7 @@ static int plan_one(struct hook_set *set, const struct world *world, const struc
 		return 0;
 	if (left < HOOK_MAX_BYTES || f->size > left || !f->size)
 		return cannot(set, f, "its size is not known", reason);
-	jumps = f->entry != ALLOC_FREE &&
+	jumps = f->entry != ALLOC_FREE && !alloc_entry_is_tensor(f->entry) &&
 		ends_in_another(world->text + offset, body, f, world);
 	if (jumps && f->entry != ALLOC_REALLOC)
 		return 0;

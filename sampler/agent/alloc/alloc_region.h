@@ -40,6 +40,7 @@
 #define ALLOC_NR_SCRATCH 8u
 #define ALLOC_NR_PATHS 64u
 #define ALLOC_RING_WORDS (1u << 18) /* 2 MiB */
+#define ALLOC_NR_DEVICES 32u
 
 /* The ways into the payload, in the order of the header's offsets. */
 enum alloc_entry {
@@ -56,8 +57,16 @@ enum alloc_entry {
 	ALLOC_PYTHON_CALLOC,  /* (context, number, size) */
 	ALLOC_PYTHON_REALLOC, /* (context, block, size) */
 	ALLOC_PYTHON_FREE,    /* (context, block) */
+	/* What PyTorch's allocators call for each block; sizes are negative where it is freed. */
+	ALLOC_TENSOR,	    /* (block, size, allocated, reserved, device) */
+	ALLOC_TENSOR_SHORT, /* (block, size, device): before 1.11 */
 	NR_ALLOC_ENTRIES
 };
+
+static inline int alloc_entry_is_tensor(__u32 entry)
+{
+	return entry == ALLOC_TENSOR || entry == ALLOC_TENSOR_SHORT;
+}
 
 /* At the start of the payload. */
 struct alloc_payload {
@@ -65,7 +74,7 @@ struct alloc_payload {
 	__u32 size, pad;
 	__u32 entries[NR_ALLOC_ENTRIES];
 };
-_Static_assert(sizeof(struct alloc_payload) == 64, "no holes");
+_Static_assert(sizeof(struct alloc_payload) == 72, "no holes");
 
 /*
  * Of the threads whose pointers have the same hash; usually one thread. `left` is what the stubs
@@ -104,10 +113,24 @@ enum alloc_stage {
 	ALLOC_STAGE_OFF = 3, /* no hook leads there any more, but threads may be inside */
 };
 
-/* A sampled block that was not freed yet; address 0: free, 1: being filled. */
+/*
+ * A sampled block that was not freed yet; address 0: free, 1: being filled. Of a tensor, the
+ * "address" is its key (slow_tensor.c).
+ */
 struct alloc_live {
 	__u64 address, draw;
 };
+
+/* What PyTorch's allocators have reported of a device. */
+struct alloc_device {
+	__u32 device; /* 1 + the two bytes of the c10::Device; 0: not used so far */
+	__u32 has_begun;
+	__u64 nr_blocks, nr_bytes; /* handed out */
+	__u64 before_bytes;	   /* held before the first report */
+	__u64 allocated, reserved; /* as the last report says */
+	__u64 peak, peak_reserved; /* the most since the recorder has taken them */
+};
+_Static_assert(sizeof(struct alloc_device) == 64, "a cache line");
 
 struct alloc_shared {
 	struct ring ring;
@@ -121,11 +144,16 @@ struct alloc_shared {
 	__u64 nr_silences;     /* times that a thread found the recorder silent */
 	__u64 nr_lost_frees;   /* records of frees without room, which ring.nr_dropped counts too */
 	__u64 nr_codes;	       /* Python code objects that were given numbers */
+	/* Of tensors: by the recorder, as `interval`, but 1 means every block. */
+	__u64 tensor_interval;
+	__u64 nr_lost_tensors;	/* blocks that are lost; the other counts have them too */
+	__u64 nr_other_devices; /* reports of devices beyond the first ALLOC_NR_DEVICES */
+	struct alloc_device devices[ALLOC_NR_DEVICES];
 	/* By the recorder, for the one that comes after it, should it be killed. */
 	__u64 owner; /* differs between recorders */
 	__u64 code;  /* where the code is in the target, or is about to be mapped */
 	__u64 stage; /* enum alloc_stage */
-	__u64 pad[475];
+	__u64 pad[216];
 	struct code_slot codes[CODE_SLOTS]; /* Python code objects that were sent */
 	struct alloc_live live[ALLOC_NR_LIVE];
 	__u64 words[ALLOC_RING_WORDS];
@@ -135,6 +163,7 @@ _Static_assert(sizeof(struct alloc_shared) % 4096 == 0, "mapped by itself");
 enum alloc_record {
 	ALLOC_DRAW = 1,
 	ALLOC_CODE = 2, /* a struct code_record and its line table, padded to whole words */
+	ALLOC_DRAW_OF_TENSOR = 3, /* as ALLOC_DRAW; `site` is the two bytes of the c10::Device */
 };
 
 /*

@@ -76,7 +76,7 @@ static __s64 draw(struct alloc_counter *c, __u64 interval)
 }
 
 /* The interval, or 0 where no samples are to be taken (any more). */
-static __u64 interval_now(const struct alloc_private *a)
+static __u64 interval_now(const struct alloc_private *a, int of_tensors)
 {
 	const struct alloc_shared *s = alloc_shared_of(a);
 	__u64 interval;
@@ -84,7 +84,8 @@ static __u64 interval_now(const struct alloc_private *a)
 
 	if (a->magic != ALLOC_MAGIC)
 		return 0;
-	interval = __atomic_load_n(&s->interval, __ATOMIC_RELAXED);
+	interval =
+		__atomic_load_n(of_tensors ? &s->tensor_interval : &s->interval, __ATOMIC_RELAXED);
 	silent = (__s64)(alloc_now_ns() - __atomic_load_n(&s->heartbeat_ns, __ATOMIC_RELAXED));
 	if (silent <= (__s64)s->heartbeat_limit_ns)
 		return interval;
@@ -96,7 +97,7 @@ __u64 alloc_crossed(struct alloc_private *a, __u64 size)
 {
 	struct alloc_counter *c = alloc_counter_of(a);
 	__s64 left = __atomic_load_n(&c->left, __ATOMIC_RELAXED), first = 0, next;
-	__u64 interval = interval_now(a), chosen_by;
+	__u64 interval = interval_now(a, 0), chosen_by;
 
 	if (!interval) {
 		c->interval = 0;
@@ -125,4 +126,15 @@ __u64 alloc_crossed(struct alloc_private *a, __u64 size)
 					      __ATOMIC_RELAXED));
 	c->since = __atomic_load_n(&alloc_shared_of(a)->nr_draws, __ATOMIC_RELAXED);
 	return chosen_by;
+}
+
+__u64 alloc_chosen_alone(struct alloc_private *a, __u64 size, __u64 least)
+{
+	__u64 interval = interval_now(a, 1);
+
+	if (interval && interval < least)
+		interval = least;
+	if (interval <= 1)
+		return interval;
+	return (__u64)distance(alloc_counter_of(a), interval) <= size ? interval : 0;
 }

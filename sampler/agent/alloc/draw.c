@@ -131,6 +131,12 @@ static int put(struct alloc_shared *s, const struct alloc_draw *draw, const __u6
 	return 0;
 }
 
+static void count_lost(struct alloc_shared *s, const struct alloc_taken *t)
+{
+	if (t->type == ALLOC_DRAW_OF_TENSOR)
+		__atomic_fetch_add(&s->nr_lost_tensors, 1, __ATOMIC_RELAXED);
+}
+
 void alloc_take(struct alloc_private *a, const struct alloc_taken *t)
 {
 	const __u32 max = MAX_LEAF_FRAMES + MAX_ROOT_FRAMES;
@@ -149,6 +155,7 @@ void alloc_take(struct alloc_private *a, const struct alloc_taken *t)
 
 	if (scratch < 0) {
 		__atomic_fetch_add(&s->nr_no_scratch, 1, __ATOMIC_RELAXED);
+		count_lost(s, t);
 		return;
 	}
 	w.frames = a->scratch[scratch].frames;
@@ -165,7 +172,11 @@ void alloc_take(struct alloc_private *a, const struct alloc_taken *t)
 	draw.end = w.end;
 	err = put(s, &draw, w.frames);
 	__atomic_fetch_and(&a->busy, ~(1u << scratch), __ATOMIC_RELEASE);
-	if (!err)
+	if (err)
+		count_lost(s, t);
+	else if (t->type == ALLOC_DRAW_OF_TENSOR) /* no call of it reports within another */
+		alloc_live_add(a, t->address, draw.number, draw.number - 1);
+	else
 		alloc_live_add(a, t->address, draw.number, alloc_counter_of(a)->since);
 }
 

@@ -24,6 +24,11 @@ struct alloc_counter *alloc_counter_of(struct alloc_private *a) AGENT_HIDDEN;
  * Returns the mean of the draw that chose this allocation, or 0: it is not sampled.
  */
 AGENT_HIDDEN __u64 alloc_crossed(struct alloc_private *a, __u64 size);
+/*
+ * For blocks that are chosen one by one, without a counter: the mean by which this one is chosen,
+ * or 0: it is not. A mean of 1 chooses every block; it is at least `least`.
+ */
+AGENT_HIDDEN __u64 alloc_chosen_alone(struct alloc_private *a, __u64 size, __u64 least);
 AGENT_HIDDEN __u64 alloc_now_ns(void);
 
 /* live_table.c */
@@ -62,9 +67,9 @@ AGENT_HIDDEN void alloc_keep(struct alloc_private *a, __u64 address, __u64 size,
 AGENT_HIDDEN void alloc_freed(struct alloc_private *a, __u64 draw);
 
 /*
- * slow_path.c, slow_new.c and slow_python.c: the ways in, by enum alloc_entry; entered by a jump
- * from a stub. `more` is what the stub's kind says: of operator new the function that allocates in
- * its place, of Python's realloc the largest size that its hook counts.
+ * slow_path.c, slow_new.c, slow_python.c and slow_tensor.c: the ways in, by enum alloc_entry;
+ * entered by a jump from a stub. `more` is what the stub's kind says: of operator new the function
+ * that allocates in its place, of Python's realloc the largest size that its hook counts.
  */
 typedef __u64 original_fn(__u64 a, __u64 b, __u64 c);
 AGENT_HIDDEN __u64 alloc_slow_malloc(__u64 size, __u64 b, __u64 c, original_fn *original,
@@ -88,6 +93,12 @@ AGENT_HIDDEN __u64 alloc_slow_python_realloc(__u64 context, __u64 block, __u64 s
 					     original_fn *original, __u32 site, __u64 more);
 AGENT_HIDDEN void alloc_slow_python_free(__u64 context, __u64 block, __u64 c,
 					 original_fn *original);
+typedef void tensor_fn(__u64 block, __s64 size, __u64 allocated, __u64 reserved, __u64 device);
+typedef void short_tensor_fn(__u64 block, __s64 size, __u64 device);
+AGENT_HIDDEN void alloc_slow_tensor(__u64 block, __s64 size, __u64 allocated, __u64 reserved,
+				    __u64 device, tensor_fn *original);
+AGENT_HIDDEN void alloc_slow_tensor_short(__u64 block, __s64 size, __u64 device, __u64 unused_3,
+					  __u64 unused_4, short_tensor_fn *original);
 
 /* What all of them do. nr_inside counts the threads in here, so nothing is unmapped under them. */
 static inline struct alloc_private *alloc_enter(void)

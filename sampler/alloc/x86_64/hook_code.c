@@ -187,6 +187,8 @@ static const struct shape {
 	uint8_t size;	    /* register; R10: a product; 0: nothing is allocated */
 	uint8_t is_shifted; /* the product's factors are in rsi and rdx, not rdi and rsi */
 	uint8_t block;	    /* register; 0: nothing is freed */
+	/* Every call enters the slow path, and rcx and r8 are arguments. */
+	uint8_t always;
 } shapes[NR_ALLOC_ENTRIES] = {
 	[ALLOC_MALLOC] = { RDI, 0, 0 },
 	[ALLOC_CALLOC] = { R10, 0, 0 },
@@ -200,6 +202,8 @@ static const struct shape {
 	[ALLOC_PYTHON_CALLOC] = { R10, 1, 0 },
 	[ALLOC_PYTHON_REALLOC] = { RDX, 0, RSI },
 	[ALLOC_PYTHON_FREE] = { 0, 0, RSI },
+	[ALLOC_TENSOR] = { .always = 1 },
+	[ALLOC_TENSOR_SHORT] = { .always = 1 },
 };
 
 /* Puts a product into r10; one that overflows becomes a size that cannot be had. */
@@ -291,6 +295,12 @@ static void put_slow(struct code *c, const struct hook_plan *p, const struct hoo
 {
 	if (p->undo)
 		PUT(0x48, 0x8d, 0x64, 0x24, p->undo); /* lea undo(%rsp), %rsp */
+	if (shapes[kind->entry].always) {
+		PUT(0x4c, 0x8d, 0x0d); /* lea original(%rip), %r9 */
+		code_put_distance(c, original);
+		code_put_jump(c, places->slow);
+		return;
+	}
 	PUT(0x48, 0x8d, 0x0d); /* lea original(%rip), %rcx */
 	code_put_distance(c, original);
 	PUT(0x41, 0xb8); /* mov $site, %r8d */
@@ -310,6 +320,10 @@ size_t hook_stub_write(const struct hook_plan *p, const struct hook_kind *kind,
 	struct exits x = { { 0 }, { 0 } };
 	uint64_t original;
 
+	if (shape->always) {
+		PUT(0xe9, 0, 0, 0, 0); /* jmp slow */
+		x.slow[2] = c->size - 4;
+	}
 	if (kind->entry == ALLOC_REALLOC && kind->null_is_malloc) {
 		PUT(0x48, 0x85, 0xff); /* test %rdi, %rdi */
 		x.uncounted[2] = put_forward(c, JUMP_ZERO);
@@ -338,6 +352,14 @@ size_t hook_stub_write(const struct hook_plan *p, const struct hook_kind *kind,
 	memset(ret_code + c->size, 0xcc, HOOK_STUB_CODE - c->size);
 	memcpy(ret_code + HOOK_STUB_CODE, p->was, p->length);
 	return HOOK_STUB_MAX;
+}
+
+/* Allocation functions have three arguments, so may_run_again() lets rcx, r8 and r9 be changed. */
+const char *hook_plan_refuses(const struct hook_plan *p, enum alloc_entry entry)
+{
+	if (!shapes[entry].always || !p->again || p->is_jump)
+		return NULL;
+	return "its first instruction may change an argument";
 }
 
 void hook_patch_write(const struct hook_plan *p, uint64_t stub, uint8_t *ret)

@@ -73,6 +73,12 @@ struct hook_kind {
 };
 
 /*
+ * Can the stub run after the first instruction of a function with as many arguments as that entry
+ * has? NULL, or why not.
+ */
+const char *hook_plan_refuses(const struct hook_plan *plan, enum alloc_entry entry);
+
+/*
  * Writes the stub, at most HOOK_STUB_MAX bytes, and returns its size; 0: an instruction cannot be
  * moved that far. *ret_original: the way into the function past the hook.
  */

@@ -410,6 +410,59 @@ static void an_overflowing_calloc_is_not_counted(void **state)
 	munmap(w, sizeof(*w));
 }
 
+/* As alloc_slow_tensor() is entered: five arguments, and the way to the original in the sixth. */
+static void slow_tensor(uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e,
+			uint64_t (*original)(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t))
+{
+	seen.a = a;
+	seen.b = b;
+	seen.c = c;
+	seen.calls++;
+	seen.result = original(a, b, c, d, e);
+}
+
+typedef uint64_t five(uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e);
+
+/* push %rbx; mov %rdi,%rbx; lea (%rbx,%rsi),%rax; add %rdx,%rax; add %rcx,%rax; add %r8,%rax */
+static const uint8_t adds_five[] = { 0x53, 0x48, 0x89, 0xfb, 0x48, 0x8d, 0x04, 0x33, 0x48, 0x01,
+				     0xd0, 0x48, 0x01, 0xc8, 0x4c, 0x01, 0xc0, 0x5b, 0xc3 };
+
+static void a_report_enters_the_slow_path_with_all_its_arguments(void **state)
+{
+	struct world *w = make_world(adds_five, sizeof(adds_five));
+	uint64_t to = (uint64_t)(uintptr_t)slow_tensor;
+
+	(void)state;
+	memcpy(w->way + 6, &to, sizeof(to));
+	hook(w, &(struct hook_kind){ .entry = ALLOC_TENSOR });
+	set_counters(w, 1000);
+	for (int i = 1; i <= 3; i++) {
+		((five *)(void *)w->function)(100000, 20000, 3000, 400, 50);
+		assert_int_equal(seen.calls, i);
+		assert_int_equal(seen.a, 100000);
+		assert_int_equal(seen.b, 20000);
+		assert_int_equal(seen.c, 3000);
+		assert_int_equal(seen.result, 123450);
+	}
+	assert_int_equal(sum_of_counters(w), 1000 * (int64_t)ALLOC_NR_COUNTERS);
+	munmap(w, sizeof(*w));
+}
+
+/* mov %r8,%rcx: run again after the slow path it is harmless, but what that sees is changed. */
+static void a_first_instruction_that_changes_an_argument_is_refused(void **state)
+{
+	static const uint8_t moves[HOOK_MAX_BYTES] = { 0x4c, 0x89, 0xc1, 0x41, 0x54,
+						       0x55, 0x53, 0x90, 0x90 };
+	struct hook_plan p;
+
+	(void)state;
+	assert_int_equal(PLAN(moves, &p), 0);
+	assert_null(hook_plan_refuses(&p, ALLOC_MALLOC));
+	assert_non_null(hook_plan_refuses(&p, ALLOC_TENSOR));
+	assert_int_equal(PLAN(glibc_malloc, &p), 0);
+	assert_null(hook_plan_refuses(&p, ALLOC_TENSOR));
+}
+
 int main(void)
 {
 	const struct CMUnitTest unit_tests[] = {
@@ -428,6 +481,8 @@ int main(void)
 		cmocka_unit_test(flags_of_the_first_instruction_survive),
 		cmocka_unit_test(a_block_in_the_filter_enters_the_slow_path),
 		cmocka_unit_test(realloc_of_nothing_is_left_to_malloc),
+		cmocka_unit_test(a_report_enters_the_slow_path_with_all_its_arguments),
+		cmocka_unit_test(a_first_instruction_that_changes_an_argument_is_refused),
 		cmocka_unit_test(an_overflowing_calloc_is_not_counted),
 	};
 
