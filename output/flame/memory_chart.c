@@ -12,7 +12,9 @@
 #include "core/base/alloc.h"
 #include "core/base/buffer.h"
 #include "core/profile/facts.h"
+#include "core/profile/live_blocks.h"
 #include "core/profile/profile.h"
+#include "core/profile/process_end.h"
 #include "output/text/number.h"
 #include "output/text/text.h"
 
@@ -24,7 +26,10 @@
 #define BOTTOM 100
 #define HEIGHT 116
 
-/* A GPU as one process sees it; `points` are rows of the table, in order of time. */
+/*
+ * A GPU as one process sees it, or the memory of a process; `points` are rows of the table, in
+ * order of time.
+ */
 struct line {
 	uint64_t pid, device;
 	uint32_t *points;
@@ -34,6 +39,9 @@ struct line {
 
 struct chart {
 	const struct profile *p;
+	const char *title, *label;
+	bool host;    /* not of GPUs: sampled memory of processes */
+	bool tensors; /* a device is twice that of the row, and one more for what is reserved */
 	const struct fact_gpu_memory *rows;
 	size_t nr_rows;
 	struct line *lines; /* by peak, highest first */
@@ -131,11 +139,38 @@ static size_t thin_out(const struct chart *c, struct line *line)
 	return kept;
 }
 
+static void add_tensor_name(struct buffer *b, const struct chart *c, const struct line *line)
+{
+	const struct fact_tensor_memory *m;
+	size_t nr;
+
+	m = facts_rows(c->p, FACT_TENSOR_MEMORY, &nr);
+	for (size_t i = 0; i < nr; i++)
+		if (m[i].pid == line->pid && m[i].device == line->device / 2) {
+			const char *name = profile_str(c->p, (uint32_t)m[i].name);
+
+			text_add_xml(b, name, strlen(name));
+			break;
+		}
+	if (line->device % 2)
+		buffer_add_string(b, " reserved");
+	if (c->several_processes)
+		buffer_printf(b, " (process %" PRIu64 ")", line->pid);
+}
+
 static void add_name(struct buffer *b, const struct chart *c, const struct line *line)
 {
 	const struct fact_gpu_device *d;
 	size_t nr;
 
+	if (c->host) {
+		buffer_printf(b, "process %" PRIu64, line->pid);
+		return;
+	}
+	if (c->tensors) {
+		add_tensor_name(b, c, line);
+		return;
+	}
 	buffer_printf(b, "GPU %" PRIu64, line->device);
 	d = facts_rows(c->p, FACT_GPU_DEVICE, &nr);
 	for (size_t i = 0; i < nr; i++)
@@ -211,7 +246,7 @@ static void add_axis(struct buffer *b, const struct chart *c)
 
 static void add_caption(struct buffer *b, const struct chart *c, size_t nr)
 {
-	buffer_add_string(b, "<figcaption><b>Device memory</b>");
+	buffer_printf(b, "<figcaption><b>%s</b>", c->title);
 	for (size_t i = 0; i < nr; i++) {
 		buffer_printf(b, " <span class=\"d%zu\">", i);
 		add_name(b, c, &c->lines[i]);
@@ -224,34 +259,130 @@ static void add_caption(struct buffer *b, const struct chart *c, size_t nr)
 	buffer_add_string(b, "</figcaption>\n");
 }
 
-void memory_chart_add(struct buffer *b, const struct profile *p)
+static void add_chart(struct buffer *b, struct chart *c)
 {
-	struct chart c = { .p = p };
 	size_t nr;
 
-	c.rows = facts_rows(p, FACT_GPU_MEMORY, &c.nr_rows);
-	collect(&c);
-	nr = c.nr_lines < MAX_LINES ? c.nr_lines : MAX_LINES;
+	collect(c);
+	nr = c->nr_lines < MAX_LINES ? c->nr_lines : MAX_LINES;
 	if (nr) {
 		buffer_add_string(b, "<figure class=\"memory\">\n");
-		add_caption(b, &c, nr);
+		add_caption(b, c, nr);
 		buffer_printf(b,
-			      "<svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"device memory "
-			      "over time\" data-ns=\"%" PRIu64 "\">\n",
-			      WIDTH, HEIGHT, c.to_ns - c.from_ns);
-		add_axis(b, &c);
+			      "<svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"%s over time\" "
+			      "data-ns=\"%" PRIu64 "\" data-before=\"%" PRIu64 "\"%s>\n",
+			      WIDTH, HEIGHT, c->label, c->to_ns - c->from_ns,
+			      c->p->meta.start_ns - c->from_ns, c->host ? " data-host=\"\"" : "");
+		add_axis(b, c);
 		for (size_t i = nr; i--;) /* draws the highest peak last, on top */
-			add_line(b, &c, &c.lines[i], i);
+			add_line(b, c, &c->lines[i], i);
 		for (size_t i = 0; i < nr; i++)
 			buffer_printf(b,
 				      "<circle class=\"d%zu\" cx=\"%" PRIu64 "\" cy=\"%" PRIu64
 				      "\" r=\"3\"/>\n",
-				      i, x_of(&c, c.rows[c.lines[i].peak].time_ns),
-				      y_of(&c, c.rows[c.lines[i].peak].used_bytes));
-		add_label(b, &c, &c.lines[0]);
+				      i, x_of(c, c->rows[c->lines[i].peak].time_ns),
+				      y_of(c, c->rows[c->lines[i].peak].used_bytes));
+		add_label(b, c, &c->lines[0]);
 		buffer_add_string(b, "</svg>\n</figure>\n");
 	}
-	for (size_t i = 0; i < c.nr_lines; i++)
-		free(c.lines[i].points);
-	free(c.lines);
+	for (size_t i = 0; i < c->nr_lines; i++)
+		free(c->lines[i].points);
+	free(c->lines);
+}
+
+/* ---- memory of processes */
+
+/* Appends the points of a process. */
+static void add_points(struct chart *c, size_t *capacity, const struct live_block *blocks,
+		       size_t nr, uint32_t pid)
+{
+	const struct live_want want = { MEMORY_MALLOC, pid };
+	size_t nr_points;
+	struct live_point *points = live_points_new(c->p, blocks, nr, &want, &nr_points);
+	struct fact_gpu_memory *rows = (struct fact_gpu_memory *)c->rows;
+
+	rows = xgrow(rows, capacity, c->nr_rows + nr_points, sizeof(*rows));
+	for (size_t i = 0; i < nr_points; i++)
+		rows[c->nr_rows++] = (struct fact_gpu_memory){
+			.pid = pid,
+			.time_ns = points[i].time_ns,
+			.used_bytes = points[i].bytes,
+		};
+	c->rows = rows;
+	free(points);
+}
+
+static void add_host_chart(struct buffer *b, const struct profile *p)
+{
+	struct chart c = {
+		.p = p,
+		.host = true,
+		.title = "Memory in use, allocated since the start",
+		.label = "memory in use",
+	};
+	const struct fact_memory_sampled *sampled;
+	struct live_block *blocks;
+	size_t nr, nr_sampled, capacity = 0;
+
+	if (!live_blocks_are_known(p))
+		return;
+	blocks = live_blocks_new(p, &nr);
+	sampled = facts_rows(p, FACT_MEMORY_SAMPLED, &nr_sampled);
+	for (size_t i = 0; i < nr_sampled && i < MAX_KNOWN; i++)
+		add_points(&c, &capacity, blocks, nr, (uint32_t)sampled[i].pid);
+	add_chart(b, &c);
+	free((void *)c.rows);
+	free(blocks);
+}
+
+/* ---- memory of tensors */
+
+static void add_tensor_chart(struct buffer *b, const struct profile *p)
+{
+	struct chart c = {
+		.p = p,
+		.tensors = true,
+		.title = "Memory of tensors, as PyTorch's allocators say",
+		.label = "memory of tensors",
+	};
+	const struct fact_tensor_level *levels;
+	struct fact_gpu_memory *rows;
+	size_t nr;
+
+	levels = facts_rows(p, FACT_TENSOR_LEVEL, &nr);
+	rows = xcalloc(2 * nr + 1, sizeof(*rows));
+	for (size_t i = 0; i < nr; i++) {
+		struct fact_gpu_memory row = {
+			.pid = levels[i].pid,
+			.device = 2 * levels[i].device,
+			.time_ns = levels[i].time_ns,
+			.used_bytes = levels[i].allocated_bytes,
+		};
+
+		rows[c.nr_rows++] = row;
+		row.device++;
+		row.used_bytes = levels[i].reserved_bytes;
+		if (row.used_bytes)
+			rows[c.nr_rows++] = row;
+	}
+	c.rows = rows;
+	add_chart(b, &c);
+	free(rows);
+}
+
+void memory_chart_add(struct buffer *b, const struct profile *p)
+{
+	struct chart c = { .p = p, .title = "Device memory", .label = "device memory" };
+	struct buffer charts = { 0 };
+
+	c.rows = facts_rows(p, FACT_GPU_MEMORY, &c.nr_rows);
+	add_chart(&charts, &c);
+	add_host_chart(&charts, p);
+	add_tensor_chart(&charts, p);
+	if (charts.size) {
+		buffer_add_string(b, "<div class=\"charts\">\n");
+		buffer_add(b, charts.data, charts.size);
+		buffer_add_string(b, "</div>\n");
+	}
+	buffer_fini(&charts);
 }

@@ -7,7 +7,7 @@ const STRETCHES = [1e4, 2e4, 5e4, 1e5, 2e5, 5e5, 1e6, 2e6, 5e6, 1e7, 3e7, 6e7, 3
 const heat = {};
 
 function measureHeat() {
-	const {nr, time: times} = timeline, all = times[nr - 1] + 1;
+	const {nr, time: times} = timeline, all = Math.max(times[nr - 1] + 1, memoryEnd());
 	heat.stretch = STRETCHES.find(s => all / s <= 240) || Math.ceil(all / 240);
 	heat.columns = Math.ceil(all / heat.stretch);
 	heat.cells = Math.max(1, Math.min(20, Math.round(nr / heat.columns / 4)));
