@@ -13,6 +13,7 @@
 #include "output/flame/web/flame.js.h"
 #include "output/flame/web/flame_data.js.h"
 #include "output/flame/web/flame_draw.js.h"
+#include "output/flame/web/flame_map.js.h"
 #include "output/flame/web/flame_search.js.h"
 #include "output/flame/web/flame_start.js.h"
 #include "output/flame/web/flame_state.js.h"
@@ -20,6 +21,8 @@
 #include "output/flame/web/flame_tree.js.h"
 #include "output/flame/web/page.css.h"
 #include "output/flame/web/page.js.h"
+#include "output/flame/web/page_calls.js.h"
+#include "output/flame/web/page_calls_view.js.h"
 #include "output/flame/web/page_heat.js.h"
 #include "output/flame/web/page_memory.js.h"
 #include "output/flame/web/page_table.js.h"
@@ -52,6 +55,7 @@ void script_add(struct buffer *b, bool page)
 	add_part(b, flame_text_js);
 	add_part(b, flame_tree_js);
 	add_part(b, flame_draw_js);
+	add_part(b, flame_map_js);
 	add_part(b, flame_search_js);
 	add_part(b, flame_state_js);
 	add_part(b, flame_js);
@@ -60,6 +64,8 @@ void script_add(struct buffer *b, bool page)
 		add_part(b, page_table_js);
 		add_part(b, page_heat_js);
 		add_part(b, page_threads_js);
+		add_part(b, page_calls_js);
+		add_part(b, page_calls_view_js);
 		add_part(b, page_js);
 	}
 	add_part(b, flame_start_js);

@@ -660,7 +660,7 @@ page() { # options, file; the test is standard input
 			const tools = await shown();
 			assert.deepStrictEqual(await page.eval(\`[...document.querySelectorAll(".tools [role=group]")].map(g => g.getAttribute("aria-label"))\`),
 				["views", "filters", "navigation"]);
-			assert.strictEqual(tools.length, $width > 500 ? 11 : 1);
+			assert.strictEqual(tools.length, $width > 500 ? 12 : 1);
 			assert(tools.every(([middle, right]) => Math.abs(middle - tools[0][0]) < 4 && right <= $width), JSON.stringify(tools));
 			if ($width < 500) {
 				const open = () => page.eval(\`(() => {
@@ -669,7 +669,7 @@ page() { # options, file; the test is standard input
 					return menu.getAttribute("aria-expanded");
 				})()\`);
 				assert.strictEqual(await open(), "true");
-				assert.strictEqual((await shown()).length, 12);
+				assert.strictEqual((await shown()).length, 13);
 				assert((await shown()).every(([, right]) => right <= $width));
 				assert.strictEqual(await open(), "false");
 			}

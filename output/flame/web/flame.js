@@ -34,14 +34,14 @@ const HELP = [["click, Enter", "zoom into a frame, or out to one below"], ["Esc,
 	["/, Ctrl-F", "search: a regex, mod: file: kind: self>1% total>5%"], ["Enter", "in the search field: go to the most expensive match"], ["n, N", "go to the next, previous match by expense"],
 	["arrows", "move from frame to frame"], ["s, Shift-click", "show callers and callees of the function"],
 	["m", "highlight every frame of the function"], ["i", "turn bottom-up: what takes the time, the most first, then its callers"],
-	["v", "turn upside down"], ["r", "merge recursion"], ["l, k", "hide inlined, kernel functions"],
+	["x", "show one thread's calls in order of time"], ["v", "turn upside down"], ["r", "merge recursion"], ["l, k", "hide inlined, kernel functions"],
 	["f", "show every row: fold no frames"],
 	["o", "order by name, total, self, time"], ["t", "split by thread name, thread, process, nothing"],
 	["c", "show the next column"], ["b", "show two columns, one up and one down"], ["y", "copy the name"], ["?", "show this help"]];
 
 function modeText() {
 	const {trees} = shown;
-	return [mode.invert && "bottom-up", mode.sandwich >= 0 && (trees[0].twin ? trees[0].metric.title + ", " : "") +
+	return [mode.calls && callsText(trees[0]), mode.invert && "bottom-up", mode.sandwich >= 0 && (trees[0].twin ? trees[0].metric.title + ", " : "") +
 		"callers below, callees above", mode.merge && "recursion merged",
 		mode.unfold && "every row", mode.noInlined && "without inlined", mode.noKernel && "without kernel", mode.order !== "name" && "by " + mode.order,
 		mode.by !== "name" && (mode.by === "none" ? "threads together" : "by " + mode.by),
@@ -91,7 +91,7 @@ function hints(limit) {
 
 /* Writes the lines at the top: about a box, or what the whole is, and hints. */
 function showStatus(box) {
-	const limit = Math.floor(chart / columnWidth), plainView = isWhole() && mode.sandwich < 0, most = head.lines.length;
+	const limit = Math.floor((chart - mapRoom()) / columnWidth), plainView = isWhole() && mode.sandwich < 0, most = head.lines.length;
 	const texts = box ? linesOf(box) : plainView ? [head.origin] : [""];
 
 	if (!box)
@@ -151,11 +151,12 @@ function onDrawn(width, moved) {
 	head.controls.setAttribute("y", 4 + searchRow());
 	head.controls.setAttribute("width", searchRow() ? chart : CONTROLS);
 	head.input.classList.toggle("wide", searchRow() > 0);
-	head.reset.hidden = isWhole() && mode.sandwich < 0 && !unfolded.size;
+	head.reset.hidden = isWhole() && mode.sandwich < 0 && !unfolded.size && !(mode.calls && mode.range);
 	fitTitle();
 	const base = boxes.find(box => !box.faded) || boxes[0];
 	base.g.setAttribute("tabindex", "0"); /* where the Tab key enters the tree */
 	showHits();
+	showMap();
 	showStatus(null);
 	pin();
 	tell("drawn");
@@ -235,6 +236,8 @@ function move(key) {
 function reset() {
 	if (mode.sandwich >= 0)
 		return setMode({sandwich: -1});
+	if (mode.calls && mode.range)
+		return setMode({range: null});
 	if (!isWhole() || unfolded.size) {
 		unfolded.clear();
 		zoom(wholeView());
@@ -278,7 +281,7 @@ const KEYS = {
 	k: () => setMode({noKernel: !mode.noKernel}), f: () => setMode({unfold: !mode.unfold}), o: () => setMode({order: after(orders(), mode.order)}),
 	t: () => setMode({by: after(groupings(), mode.by)}), s: () => showCallers(functionAt()),
 	c: () => sources.length > 1 && setColumn((current + 1) % sources.length), b: toggleButterfly,
-	m: () => functionAt() > 0 && mark(functionAt()), y: copy, "?": () => toggleHelp(),
+	x: () => typeof toggleCalls === "function" && toggleCalls(), m: () => functionAt() > 0 && mark(functionAt()), y: copy, "?": () => toggleHelp(),
 };
 
 function onEscape(typing) {
@@ -294,6 +297,8 @@ function onEscape(typing) {
 function onEnter() {
 	const {node, end: run, tree} = focused;
 	open(focused);
+	if (tree.calls)
+		return focus(boxes[0]);
 	focus(boxes.find(b => run ? !b.faded : b.node === node && b.tree === tree));
 }
 
@@ -341,7 +346,7 @@ function html(name, attributes, ...content) {
 function makeHelp() {
 	head.help = element("foreignObject", {class: "help", x: MARGIN, y: HEAD - 4, width: 600, height: 20 * HELP.length + 24});
 	const list = html("dl", {}), dialog = html("div", {role: "dialog", "aria-label": "keys"});
-	for (const [keys, what] of HELP.filter(([keys]) => !/^[bc]$/.test(keys) || sources.length > 1))
+	for (const [keys, what] of HELP.filter(([keys]) => (!/^[bc]$/.test(keys) || sources.length > 1) && (keys !== "x" || timeline)))
 		list.append(html("dt", {}, keys), html("dd", {}, what));
 	dialog.append(list);
 	head.help.append(dialog);
@@ -411,7 +416,7 @@ function listen() {
 		const g = event.target.closest && event.target.closest("g, tspan");
 		return g ? boxOf.get(g) || null : null;
 	};
-	svg.addEventListener("click", event => onClick(event, boxAt(event)));
+	svg.addEventListener("click", event => overview.g && overview.g.contains(event.target) ? onMapClick(event) : onClick(event, boxAt(event)));
 	/*
 	 * After a redraw browsers report moves of a mouse that did not move. They must not change
 	 * the focus.

@@ -91,7 +91,8 @@ function placePanels() {
 
 /* ---- layout; level 0 is the first node of the panel */
 
-const mayFold = ({depth, fn}, i) => depth[i] > 1 && ![KIND_THREAD, KIND_RANGE, KIND_MARKER, KIND_GPU].includes(functions[fn[i]].kind);
+/* Of calls in order of time, all begin with the same frames where one folds. */
+const mayFold = ({depth, fn, calls: inTime}, i) => depth[i] > 1 && !(inTime && depth[i] >= inTime.trunk) && ![KIND_THREAD, KIND_RANGE, KIND_MARKER, KIND_GPU].includes(functions[fn[i]].kind);
 
 /* The child whose total is at least that, or 0. */
 function childOf({end}, total, node, least) {
@@ -168,7 +169,11 @@ function layOutPanel(result, {tree, side, from, to, x: start, width: wide, whole
 		const x = at.x[level], row = at.row[level], short = at.short[level], last = result[result.length - 1];
 		const width = total[i], box = {tree, node: i, end: 0, last: 0, level: row, x, width, whole, removed, down};
 		at.x[level] += width;
-		if (!width && i) {
+		if (tree.calls && functions[tree.fn[i]].kind === KIND_SPACE) {
+			if (width >= minWidth)
+				result.push({...box, space: true});
+			i++;
+		} else if (!width && i) {
 			i = end[i];
 		} else if (i && !first && (width < least(short) || row + 1 >= maxRows) ||
 		    first && to !== end[i] && width < minWidth) {
@@ -239,20 +244,22 @@ function ancestors({tree, whole, down}) {
 	return above;
 }
 
-const heightOf = list => list.reduce((most, box) => Math.max(most, box.level), 0) + 1;
+const heightOf = list => list.reduce((most, box) => Math.max(most, box.space ? 0 : box.level), 0) + 1;
 
 /* If a picture is taller than a window it is folded, see output/flame/layout.c. */
 function layOutPanels(panels, most) {
 	const how = {folded: false, freeRows: FREE_ROWS, towerParts: TOWER_PARTS};
-	const tall = () => heightOf(result) > FOLD_ROWS;
+	const tall = () => heightOf(result) > FOLD_ROWS, inTime = panels[0].tree.calls;
+	if (inTime)
+		how.freeRows = Infinity;
 	let {result, cut} = layOutWithin(panels, most, how);
 
 	if (mode.unfold || !tall() && !cut)
 		return result;
 	how.folded = true;
-	how.freeRows = FOLD_FREE_ROWS;
+	how.freeRows = inTime ? Infinity : FOLD_FREE_ROWS;
 	({result} = layOutWithin(panels, most, how));
-	while (tall() && how.towerParts > STEEPEST) {
+	while (!inTime && tall() && how.towerParts > STEEPEST) {
 		how.towerParts /= 2;
 		({result} = layOutWithin(panels, most, how));
 	}
@@ -362,6 +369,14 @@ function drawBox(box) {
 	return g;
 }
 
+/* Calls in order of time: the cap of a frame in the time in which it called nothing. */
+function drawSpace({tree, node, x, width, whole, row}) {
+	const above = tree.parent[node], g = element("g", {class: functions[tree.fn[above]].color, "aria-hidden": "true"}), y = yOf(row - 1);
+	if (above)
+		g.append(rect(x, width, whole, hanging ? y + BOX : y - CAP, CAP, "c"));
+	return g;
+}
+
 /*
  * Sets yOf for all rows and returns the lower end of the boxes. Caps need room beyond the outermost
  * rows.
@@ -422,10 +437,15 @@ function draw() {
 	const width = svg.getBoundingClientRect().width || 1200, rootWas = boxes.length ? yOf(0) : NaN;
 
 	chart = Math.max(100, width - 2 * MARGIN);
-	boxes = layOutView();
-	const bottom = placeRows();
+	const all = layOutView(), inTime = shown.trees[0].calls;
+	boxes = all.filter(box => !box.space);
+	if (isWhole())
+		keepWhole();
+	let bottom = placeRows();
 	boxOf = new WeakMap();
-	part("frames").replaceChildren(...drawMiddle(), ...boxes.map(drawBox));
+	part("frames").replaceChildren(...drawMiddle(), ...inTime ? [drawAxis(bottom)] : [],
+		...all.map(box => box.space ? drawSpace(box) : drawBox(box)));
+	bottom += inTime ? AXIS : 0;
 	rows = new Map();
 	for (const box of boxes) {
 		if (!rows.has(box.row))
@@ -455,6 +475,8 @@ function zoom(next) {
 
 function open(box) {
 	const {tree, node, end: run} = box, above = tree.parent[node];
+	if (tree.calls)
+		return openTime(box);
 	if (box.last) {
 		scrollBefore = scrollPosition();
 		if (!unfolded.size && isWhole())

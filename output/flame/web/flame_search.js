@@ -33,7 +33,7 @@ function parseQuery(text, tree) {
 		const pattern = patternOf(rest.join(" "));
 		tests.push(f => pattern.test(f.name));
 	}
-	return (f, i) => tests.every(test => test(f, i));
+	return (f, i) => f.kind !== KIND_SPACE && tests.every(test => test(f, i));
 }
 
 /* Sums of the matching frames in [from, to). A match within a match adds only to the self. */
@@ -107,7 +107,7 @@ function refind() {
 		search.matches[base.fn[0]] = 0;
 		const sum = count(tree, search.matches, 0, tree.nr);
 		search.first = sum.first;
-		result = describe(tree, sum);
+		result = tree.calls ? describe(plain(), count(plain(), search.matches, 0, plain().nr)) : describe(tree, sum);
 		search.hits = new Map(shown.trees.filter(Boolean).map(t => [t, hitsBefore(t)]));
 	}
 	head.input.classList.toggle("bad", bad);
@@ -190,7 +190,7 @@ function step(by, zooms) {
 		of.map(t => holderOf(t, node)).find(Boolean);
 	if (view.tree !== tree || node < from || node >= to)
 		zoom(wholeView());
-	for (let i = 0; zooms && i < 2 && at() && (at().end || at().last); i++) {
+	for (let i = 0; zooms && !tree.calls && i < 2 && at() && (at().end || at().last); i++) {
 		if (at().last)
 			open(at());
 		else

@@ -5,7 +5,7 @@
  */
 
 const mode = {invert: false, flip: false, merge: false, noInlined: false, noKernel: false, unfold: false, order: "name", by: "name",
-	range: null, sandwich: -1};
+	range: null, sandwich: -1, calls: false, thread: ""};
 const listeners = {mode: [], drawn: [], found: [], data: []};
 const tell = what => listeners[what].forEach(f => f());
 
@@ -13,7 +13,7 @@ let plainKey = "", plainTree = null;
 
 /* The tree of the mode with callers below callees, from which tables are made too. */
 function plain() {
-	const key = [mode.merge, mode.noInlined, mode.noKernel, mode.order, mode.by, mode.range].join();
+	const key = [mode.merge, mode.noInlined, mode.noKernel, mode.order, mode.by, mode.range, mode.calls && mode.thread].join();
 	if (key !== plainKey || !plainTree) {
 		plainTree = derive(mode);
 		plainKey = key;
@@ -76,7 +76,7 @@ const inverted = (tree, path) => invert(tree, mode.order === "name" ? "total" : 
 /* `folds` lists the folds that are unfolded, as unfoldedText() writes them. */
 function rebuild(path, folds = "") {
 	const tree = plain(), f = mode.sandwich;
-	const trees = f >= 0 ? sandwich(tree, f, mode.order) : treesOf(mode.invert ? inverted(tree) : tree);
+	const trees = mode.calls ? [callsTree(), null] : f >= 0 ? sandwich(tree, f, mode.order) : treesOf(mode.invert ? inverted(tree) : tree);
 	shown = {trees, flip: mode.flip};
 	const node = path ? nodeOf(trees[0], path) : 0;
 	view = node > 0 ? viewOf(trees[0], node) : wholeView();
@@ -103,6 +103,8 @@ const zoomPath = () => view && view.node && view.tree === shown.trees[0] ? pathH
 function setMode(changes) {
 	const path = "sandwich" in changes || "invert" in changes ? "" : zoomPath();
 	Object.assign(mode, changes);
+	if (mode.invert || mode.sandwich >= 0)
+		mode.calls = false;
 	rebuild(path);
 	keepState(true);
 }
@@ -123,6 +125,8 @@ function stateText() {
 		state.set("t", mode.by);
 	if (mode.range)
 		state.set("w", mode.range.join("-"));
+	if (mode.calls)
+		state.set("x", mode.thread || "1");
 	if (mode.sandwich >= 0)
 		state.set("s", hex(hashOf(functions[mode.sandwich])));
 	if (zoomPath())
@@ -219,6 +223,8 @@ function applyState(text) {
 	const range = (state.get("w") || "").split("-").map(Number);
 	mode.range = timeline && range.length === 2 && range[0] >= 0 && range[1] > range[0] ? range : null;
 	mode.sandwich = f("s");
+	mode.calls = Boolean(timeline) && typeof callsTree === "function" && state.has("x") && !mode.invert && mode.sandwich < 0;
+	mode.thread = /^\d+\.\d+$/.test(state.get("x")) ? state.get("x") : "";
 	search.text = head.input.value = state.get("q") || "";
 	search.marked = f("m");
 	rebuild(/^[0-9a-f]{16}$/.test(state.get("z")) ? state.get("z") : "",

@@ -187,6 +187,8 @@ function endOf(text, limit) {
 
 /* The texts after the name of a label: total and self. */
 function numbersOf({tree: t, node: i, removed}) {
+	if (t.calls) /* a column is as wide as it is, however much of it the thread ran */
+		return [t.calls.column && i ? "" : " " + time(t.total[i] * 1000), ""];
 	if (t.inverted)
 		return [" " + percent(t.total[i], t.whole), ""];
 	if (!isDiff || !t.before)
@@ -211,6 +213,8 @@ const scaleText = ({metric: m, total}) => `${m.title} ${amount(total[0], m)}`;
 function label(box, limit) {
 	if (!box.node && isButterfly())
 		return elide(scaleText(box.tree), limit);
+	if (!box.node && box.tree.calls)
+		return elide(box.tree.calls.thread + numbersOf(box)[0], limit);
 	const f = box.removed && !box.node ? REMOVED : functions[box.tree.fn[box.node]];
 	const size = columns(f.short);
 	if (size > limit)
@@ -293,6 +297,8 @@ function linesOfFold(box) {
 
 function linesOf(box) {
 	const {tree: t, node: i} = box;
+	if (t.calls)
+		return linesOfCalls(box);
 	if (box.last)
 		return linesOfFold(box);
 	if (box.end) {

@@ -135,14 +135,14 @@ const ORDERS = {
 	time: ({fn, seen}) => (a, b) => seen[a] - seen[b] || fn[a] - fn[b],
 };
 
-/* The weights by node of the samples in [from, to), or of all samples. */
-function weightsIn(range) {
-	if (!range)
+/* The weights by node of the samples in [from, to) of some threads; null: of all samples, of all threads. */
+function weightsIn(range, only) {
+	if (!range && !only)
 		return weightsOf(base);
 	const self = new Float64Array(base.nr), samples = new Float64Array(base.nr);
-	const {nr, time, node, weight} = timeline;
+	const {nr, time, node, weight, thread} = timeline, [from, to] = range || [0, Infinity];
 	for (let i = 0; i < nr; i++) {
-		if (time[i] >= range[0] && time[i] < range[1]) {
+		if (time[i] >= from && time[i] < to && (!only || only[thread[i]])) {
 			self[node[i]] += weight[i];
 			samples[node[i]]++;
 		}
@@ -211,12 +211,12 @@ function threadLabels(by) {
 }
 
 /* Builds one subtree per thread or process. */
-function splitThreads(builder, mode, hidden) {
+function splitThreads(builder, mode, hidden, only) {
 	const {nr, time, thread, node, weight} = timeline, [from, to] = mode.range || [-Infinity, Infinity];
 	const nodes = threadLabels(mode.by).map(name => builder.child(0, functionNamed(name), 0));
 	const one = [[0], [1]];
 	for (let i = 0; i < nr; i++) {
-		if (time[i] < from || time[i] >= to)
+		if (time[i] < from || time[i] >= to || only && !only[thread[i]])
 			continue;
 		const path = [], open = new Map();
 		for (let at = node[i]; at; at = base.parent[at])
@@ -241,18 +241,19 @@ function functionNamed(name) {
 }
 
 const isPlain = mode => !mode.merge && !mode.noInlined && !mode.noKernel && mode.order === "name" && mode.by === "name" &&
-	!mode.range;
+	!mode.range && !mode.calls;
 
 /* The tree of a mode, with callers below callees. */
 function derive(mode) {
 	if (isPlain(mode))
 		return base;
 	const builder = new TreeBuilder(base.fn[0]), hidden = hiddenBy(mode), target = new Uint32Array(base.nr);
+	const only = mode.calls ? threadsShown() : null;
 	if (mode.by === "thread" || mode.by === "process") {
-		splitThreads(builder, mode, hidden);
+		splitThreads(builder, mode, hidden, only);
 		return builder.finish(ORDERS[mode.order === "time" ? "name" : mode.order]);
 	}
-	copyNodes(builder, base, 0, base.nr, 0, weightsIn(mode.range), hidden, mode.merge, target);
+	copyNodes(builder, base, 0, base.nr, 0, weightsIn(mode.range, only), hidden, mode.merge, target);
 	if (mode.order === "time")
 		markSeen(builder, target);
 	return builder.finish(ORDERS[mode.order]);

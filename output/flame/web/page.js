@@ -14,6 +14,7 @@ function button(text, title, onClick) {
 
 /* The groups of the bar: [mode, text, key, title, icon], each icon a path in 12 x 12 units. */
 const VIEWS = [["invert", "bottom-up", "i", "functions with self time first, their callers on them", "M3 11V4M1 6l2-2 2 2M9 1v7M7 6l2 2 2-2"],
+	["calls", "time order", "x", "one thread's calls in order of time", "M1 11h10M1 8h4v-3h3v3M9 8h2"],
 	["flip", "upside down", "v", "the root at the top", "M1 2h10M3 5h6M5 8h2M6 8v3"]];
 const FILTERS = [["merge", "merge recursion", "r", "a function once on each stack", "M9 8a4 4 0 1 1 1-4M10 1v3H7"],
 	["noInlined", "hide inlined", "l", "their self time becomes their caller's", "M1 6h2M5 6h2M9 6h2"],
@@ -43,8 +44,12 @@ function makeSelect(text, key, values, available) {
 	fill();
 	select.addEventListener("change", () => setMode({[key]: select.value}));
 	listeners.data.push(fill);
-	listeners.mode.push(() => { select.value = mode[key]; });
-	return makeLabelled(text, select);
+	const label = makeLabelled(text, select);
+	listeners.mode.push(() => {
+		select.value = mode[key];
+		label.hidden = mode.calls; /* which has an order, and one thread */
+	});
+	return label;
 }
 
 function makeColumns() {
@@ -69,10 +74,13 @@ function makeBelow() {
 }
 
 function makeToggle([key, text, letter, title, icon]) {
-	const b = button(text, `${text}: ${title} (${letter})`, () => setMode(key === "invert" ?
+	const b = button(text, `${text}: ${title} (${letter})`, () => key === "calls" ? toggleCalls() : setMode(key === "invert" ?
 		{invert: !mode.invert, sandwich: -1} : {[key]: !mode[key]}));
 	b.prepend(makeIcon(icon));
-	listeners.mode.push(() => b.setAttribute("aria-pressed", String(mode[key])));
+	listeners.mode.push(() => {
+		b.setAttribute("aria-pressed", String(mode[key]));
+		b.hidden = key === "calls" && !timeline;
+	});
 	return b;
 }
 
@@ -97,7 +105,7 @@ function makeTools() {
 	menu.setAttribute("aria-expanded", "false");
 	bar.append(menu,
 		makeGroup("views", ...sources.length > 1 ? [makeColumns(), makeBelow()] : [], ...VIEWS.map(makeToggle),
-			makeSelect("order by", "order", ORDER_NAMES, orders)),
+			makeThreadMenu(), makeSelect("order by", "order", ORDER_NAMES, orders)),
 		makeGroup("filters", ...FILTERS.map(makeToggle), makeSelect("split by", "by", BY_NAMES, groupings)),
 		makeGroup("navigation", makeStep("back", "back (u)", "M11 6H1M5 2L1 6l4 4", () => history.back()),
 			makeStep("forward", "forward (U)", "M1 6h10M7 2l4 4-4 4", () => history.forward()),
@@ -112,5 +120,6 @@ function makePage() {
 	if (timeline)
 		makeHeat();
 	makeMemory();
+	listenToCalls();
 	listeners.data.push(showHeat);
 }

@@ -41,9 +41,7 @@ function drawHeat() {
 /* Marks at round times below the map: at most one for each 90 px. */
 function drawTicks() {
 	const all = heat.columns * heat.stretch, most = Math.max(1, heat.plot.getBoundingClientRect().width / 90);
-	const step = [1, 2, 5].map(n => n * 10 ** Math.floor(Math.log10(all / most))).concat(10 ** Math.ceil(Math.log10(all / most)))
-		.find(n => all / n <= most) || all;
-	const marks = [];
+	const step = tickStep(all, most), marks = [];
 	for (let at = 0; at <= all * .97; at += step) {
 		const mark = html("span", {}, at ? time(at * 1000) : "0");
 		mark.style.left = 100 * at / all + "%";

@@ -75,9 +75,9 @@ function keyOf(tree) {
 
 /* The functions of the tree that match the search, sorted. */
 function listFunctions(tree) {
-	const {frames} = sumsOf(tree), key = keyOf(tree), list = [], {now} = sumsOf(tree);
+	const {frames} = sumsOf(tree), key = keyOf(tree), list = [], {now} = sumsOf(tree), part = mode.range || mode.calls;
 	for (let f = 1; f < frames.length; f++)
-		if (frames[f] && (functions[f].kind !== KIND_THREAD || withTwin(tree).some(t => sumsOf(t).now.self[f])) &&
+		if (frames[f] && (!part || now.total[f]) && (functions[f].kind !== KIND_THREAD || withTwin(tree).some(t => sumsOf(t).now.self[f])) &&
 		    (!search.text || !search.matches || search.matches[f]))
 			list.push(f);
 	const keys = new Map(list.map(f => [f, key(f)])), sign = page.down ? 1 : -1;
@@ -176,7 +176,8 @@ function showTable() {
 	page.more.hidden = list.length <= page.rows;
 	page.more.textContent = `${list.length - page.rows} more`;
 	page.caption.textContent = `${list.length} function${list.length === 1 ? "" : "s"}` +
-		(search.text ? " found" : "") + ` \u00b7 a full bar is ${fraction(page.scale)}` + (mode.range ? " in the time chosen" : "");
+		(search.text ? " found" : "") + ` \u00b7 a full bar is ${fraction(page.scale)}` + (mode.calls ? ` of ${threadShown().name}` : "") +
+		(mode.range ? " in the time chosen" : "");
 }
 
 /* The line between picture and table, which the pointer or the arrow keys move. */

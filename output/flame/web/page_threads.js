@@ -157,10 +157,12 @@ function showLanes() {
 		return;
 	measureLanes();
 	lanes.names.replaceChildren("", ...lanes.rows.map(({thread, text}, i) => {
-		const title = thread < 0 ? lanes.all ? "show fewer threads" : "show more threads" : text;
+		const title = thread < 0 ? lanes.all ? "show fewer threads" : "show more threads" : `${text}: click for its calls in order of time`;
 		const name = html("span", {title: lanes.waits ? `${title}\n${statesText(lanes.rows[i], i)}` : title}, text);
 		if (thread < 0)
 			name.className = "more";
+		else
+			name.dataset.thread = threadKey(timeline.threads[thread]);
 		return name;
 	}));
 	drawLanes();
@@ -173,6 +175,9 @@ function makeLanes() {
 	lanes.box.append(lanes.names, lanes.canvas);
 	lanes.names.addEventListener("pointerdown", event => event.stopPropagation());
 	lanes.names.addEventListener("click", event => {
+		const {thread} = event.target.dataset;
+		if (thread)
+			return setMode({calls: true, thread, invert: false, sandwich: -1});
 		if (event.target.className !== "more")
 			return;
 		lanes.all = !lanes.all;
