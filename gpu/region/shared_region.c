@@ -12,7 +12,7 @@
 #include "core/base/buffer.h"
 #include "core/untrusted/shared_memory.h"
 
-#define MAX_REGION (128u << 20) /* bytes; the agent makes 44 MiB */
+#define MAX_REGION (128u << 20) /* bytes; the agent makes 48 MiB */
 #define MAX_LANES 65536u
 
 struct lane {
@@ -26,6 +26,7 @@ struct shared_region {
 	bool mapped;
 	/* Copies from when the region was opened: the agent never changes them later. */
 	struct gpu_area strings, stacks, ranges, folds, apis, devices, lanes, estimates;
+	struct gpu_area flops, pc_rows;
 	struct lane *rings;
 	uint32_t nr_rings;
 };
@@ -56,6 +57,8 @@ static bool take_areas(struct shared_region *r)
 	r->apis = h->apis;
 	r->devices = h->devices;
 	r->estimates = h->estimates;
+	r->flops = h->flops;
+	r->pc_rows = h->pc_rows;
 	r->lanes = h->lanes;
 	return area_is_good(r, &r->strings, 0) && area_is_good(r, &r->stacks, 0) &&
 	       area_is_good(r, &r->ranges, sizeof(struct gpu_range_node)) &&
@@ -63,6 +66,8 @@ static bool take_areas(struct shared_region *r)
 	       area_is_good(r, &r->apis, sizeof(struct gpu_api)) &&
 	       area_is_good(r, &r->devices, sizeof(struct gpu_device)) &&
 	       area_is_good(r, &r->estimates, sizeof(struct gpu_estimate)) &&
+	       area_is_good(r, &r->flops, sizeof(struct gpu_flops)) &&
+	       area_is_good(r, &r->pc_rows, sizeof(struct gpu_pc_row)) &&
 	       area_is_good(r, &r->lanes, sizeof(struct gpu_lane));
 }
 
@@ -301,6 +306,41 @@ bool shared_region_estimate(const struct shared_region *region, uint32_t i,
 		return false;
 	memcpy(ret_estimate, estimate, sizeof(*ret_estimate));
 	return ret_estimate->count != 0;
+}
+
+uint32_t shared_region_nr_flops(const struct shared_region *region)
+{
+	return nr_entries(&region->flops, &header_of(region)->flops.used);
+}
+
+bool shared_region_flops(const struct shared_region *region, uint32_t i,
+			 struct gpu_flops *ret_flops)
+{
+	const struct gpu_flops *flops = entry_at(region, &region->flops, i);
+
+	if (!flops || !__atomic_load_n(&flops->known, __ATOMIC_ACQUIRE))
+		return false;
+	memcpy(ret_flops, flops, sizeof(*ret_flops));
+	return true;
+}
+
+uint32_t shared_region_nr_pc_rows(const struct shared_region *region)
+{
+	return nr_entries(&region->pc_rows, &header_of(region)->pc_rows.used);
+}
+
+bool shared_region_pc_row(const struct shared_region *region, uint32_t i,
+			  struct gpu_pc_row *ret_row)
+{
+	const struct gpu_pc_row *row = entry_at(region, &region->pc_rows, i);
+	uint32_t line_state;
+
+	if (!row || !__atomic_load_n(&row->used, __ATOMIC_ACQUIRE))
+		return false;
+	line_state = __atomic_load_n(&row->line_state, __ATOMIC_ACQUIRE);
+	memcpy(ret_row, row, sizeof(*ret_row));
+	ret_row->line_state = line_state; /* the line was copied after it */
+	return ret_row->samples != 0;
 }
 
 uint32_t shared_region_nr_apis(const struct shared_region *region)

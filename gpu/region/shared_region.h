@@ -64,6 +64,13 @@ uint32_t shared_region_nr_estimates(const struct shared_region *region);
 bool shared_region_estimate(const struct shared_region *region, uint32_t i,
 			    struct gpu_estimate *ret_estimate);
 
+uint32_t shared_region_nr_flops(const struct shared_region *region);
+bool shared_region_flops(const struct shared_region *region, uint32_t i,
+			 struct gpu_flops *ret_flops);
+uint32_t shared_region_nr_pc_rows(const struct shared_region *region);
+bool shared_region_pc_row(const struct shared_region *region, uint32_t i,
+			  struct gpu_pc_row *ret_row);
+
 /* A record, filled up with zeros to GPU_MAX_RECORD bytes. */
 union gpu_any_record {
 	struct gpu_record head;

@@ -39,6 +39,8 @@ static void lay_out(unsigned char *memory)
 	at = place(&h->apis, at, 64, sizeof(struct gpu_api));
 	at = place(&h->devices, at, 4, sizeof(struct gpu_device));
 	at = place(&h->estimates, at, 4, sizeof(struct gpu_estimate));
+	at = place(&h->flops, at, 4, sizeof(struct gpu_flops));
+	at = place(&h->pc_rows, at, 16, sizeof(struct gpu_pc_row));
 	at = place(&h->lanes, at, 2, sizeof(struct gpu_lane));
 	lanes = (struct gpu_lane *)(memory + h->lanes.offset);
 	h->nr_lanes = 2;

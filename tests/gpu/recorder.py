@@ -26,11 +26,12 @@ import subprocess
 import sys
 import time
 
-VERSION = 6 # GPU_REGION_VERSION
+VERSION = 7 # GPU_REGION_VERSION
 COUNTERS = """kernels memcpys memsets syncs overheads graphs memory pool other untimed cupti_dropped ring_dropped
 no_buffer discarded bad_record launches stack_walked stack_cached stack_short stack_full string_full no_launch
 fold_full range_full range_unbalanced range_deep threads lanes_shared buffers callback_ns nvtx_calls nvtx_adopted
-graph_nodes outside running not_begun nodes_left_out""".split()
+graph_nodes outside running not_begun nodes_left_out windows window_ns covered_ns uncovered_ns cost_ns launching_ns
+flops_full flops_read_only pc_samples pc_dropped pc_foreign pc_no_room pc_full pc_contexts pc_cubins_left_out""".split()
 STATES = "dormant no_cuda active waiting failed detached exited".split()
 FOLDS = "? kernel memcpy memset graph sync alloc free overhead".split()
 RECORDS = "? pad api kernel memcpy memset sync overhead graph memory pool range mark name drops untimed".split()

@@ -18,6 +18,8 @@ enum {
 	TEST_ARENA = 64 << 10,
 	TEST_ENTRIES = 1024,
 	TEST_ESTIMATES = 16,
+	TEST_FLOPS = 16,
+	TEST_PC_ROWS = 64,
 	TEST_LANES = 3, /* the last is for activities */
 	TEST_RING = 64 << 10,
 };
@@ -63,6 +65,8 @@ static inline void test_region_lay_out(struct test_region *t, struct gpu_region 
 	at = test_place(&h->apis, at, 2 * TEST_LANES * GPU_MAX_CBIDS, sizeof(struct gpu_api));
 	at = test_place(&h->devices, at, GPU_MAX_DEVICES, sizeof(struct gpu_device));
 	at = test_place(&h->estimates, at, TEST_ESTIMATES, sizeof(struct gpu_estimate));
+	at = test_place(&h->flops, at, TEST_FLOPS, sizeof(struct gpu_flops));
+	at = test_place(&h->pc_rows, at, TEST_PC_ROWS, sizeof(struct gpu_pc_row));
 	at = test_place(&h->lanes, at, TEST_LANES, sizeof(struct gpu_lane));
 	h->strings.used = 16;
 	h->stacks.used = 8;
@@ -71,6 +75,8 @@ static inline void test_region_lay_out(struct test_region *t, struct gpu_region 
 	h->apis.used = 2 * TEST_LANES * GPU_MAX_CBIDS;
 	h->devices.used = GPU_MAX_DEVICES;
 	h->estimates.used = TEST_ESTIMATES;
+	h->flops.used = TEST_FLOPS;
+	h->pc_rows.used = TEST_PC_ROWS;
 	h->lanes.used = h->nr_lanes = TEST_LANES;
 	lanes = test_area(t, &h->lanes);
 	for (int i = 0; i < TEST_LANES; i++, at += TEST_RING) {
@@ -156,7 +162,8 @@ static inline struct gpu_fold *test_fold(struct test_region *t, const struct gpu
 	for (uint32_t i = 16; i < t->nr_folds; i++)
 		if (folds[i].kind == key->kind && folds[i].subkind == key->subkind &&
 		    folds[i].device == key->device && folds[i].stack == key->stack &&
-		    folds[i].name == key->name && folds[i].range == key->range)
+		    folds[i].name == key->name && folds[i].range == key->range &&
+		    folds[i].flops == key->flops)
 			return &folds[i];
 	assert_true(t->nr_folds < TEST_ENTRIES);
 	folds[t->nr_folds] = *key;

@@ -30,13 +30,15 @@ void fold_forget(void)
 static bool same(const struct gpu_fold *a, const struct gpu_fold *b)
 {
 	return a->kind == b->kind && a->subkind == b->subkind && a->device == b->device &&
-	       a->stack == b->stack && a->name == b->name && a->range == b->range;
+	       a->stack == b->stack && a->name == b->name && a->range == b->range &&
+	       a->flops == b->flops;
 }
 
 static uint32_t hash(const struct gpu_fold *k)
 {
 	uint64_t h = (uint64_t)k->stack << 32 | k->name;
 
+	h ^= (uint64_t)k->flops * 0xd6e8feb86659fd93ull;
 	h = (h ^ (uint64_t)k->range << 20 ^ (uint64_t)k->device << 8 ^ k->kind ^ k->subkind * 31u) *
 	    0x9e3779b97f4a7c15ull;
 	return (uint32_t)(h >> 40);
@@ -73,6 +75,7 @@ static struct gpu_fold *find(const struct gpu_fold *key)
 		f->stack = key->stack;
 		f->name = key->name;
 		f->range = key->range;
+		f->flops = key->flops;
 		__atomic_store_n(&f->kind, key->kind, __ATOMIC_RELEASE);
 		return f;
 	}

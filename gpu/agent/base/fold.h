@@ -1,6 +1,6 @@
 /*
  * The exact sums of what the GPU ran: gpu_region.folds. An entry is keyed by kind, subkind, device,
- * stack, name and range.
+ * stack, name, range and the call of a mathematical library.
  */
 #ifndef SPROF_GPU_AGENT_FOLD_H
 #define SPROF_GPU_AGENT_FOLD_H

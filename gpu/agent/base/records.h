@@ -1,6 +1,7 @@
 /*
- * The records in the rings. gpu/agent/base/region.h says how rings work and what ids mean; the same
- * rule holds here: append-only, a number never gets a second meaning.
+ * The records in the rings, and the rows of samples inside kernels. gpu/agent/base/region.h says
+ * how rings work and what ids mean; the same rule holds here: append-only, a number never gets a
+ * second meaning.
  */
 #ifndef SPROF_GPU_AGENT_RECORDS_H
 #define SPROF_GPU_AGENT_RECORDS_H
@@ -74,7 +75,7 @@ struct gpu_rec_kernel {
 	uint32_t grid[3], block[3];
 	uint32_t shared_static, shared_dynamic; /* bytes */
 	uint32_t local_bytes;			/* per thread */
-	uint32_t flags;				/* 0 */
+	uint32_t flops; /* entry of gpu_region.flops: the call that launched it; 0 = none */
 };
 _Static_assert(sizeof(struct gpu_rec_kernel) == 128, "shared");
 
@@ -240,5 +241,33 @@ struct gpu_rec_drops { /* CUPTI dropped records, somewhere before this moment */
 	uint32_t stream;
 };
 _Static_assert(sizeof(struct gpu_rec_drops) == 32, "shared");
+
+/* Whether a row of samples has a source line. */
+enum gpu_pc_line {
+	GPU_PC_LINE_AWAITED = 0, /* not looked up yet */
+	GPU_PC_LINE_KNOWN = 1,
+	GPU_PC_LINE_NONE = 2,	 /* the code was built without lines */
+	GPU_PC_LINE_NO_CODE = 3, /* the code was loaded before us, or found no room */
+};
+
+/*
+ * How often warps were sampled at an instruction, and why they did not go on. Every sampled warp is
+ * in `samples` of one reason.
+ */
+struct gpu_pc_row {
+	uint32_t used;	     /* 1: the key, up to range, is filled; written last (release) */
+	uint32_t function;   /* string: mangled */
+	uint64_t cubin;	     /* CRC of the code, by CUPTI */
+	uint64_t pc;	     /* from the start of the function */
+	uint32_t stall;	     /* string: why the warp waited, as CUPTI calls it */
+	uint32_t stack;	     /* of the launch; 0 without GPU_WANT_PC_STACKS */
+	uint32_t range;	     /* of the launch */
+	uint32_t line_state; /* enum gpu_pc_line; written after the next two (release) */
+	uint32_t file;	     /* string: the path */
+	uint32_t line;
+	uint64_t samples;
+	uint64_t idle_samples; /* of them, in cycles in which the scheduler issued nothing at all */
+};
+_Static_assert(sizeof(struct gpu_pc_row) == 64, "shared");
 
 #endif

@@ -17,7 +17,9 @@
  *	apis	 2 * GPU_MAX_CBIDS of struct gpu_api per lane: exact counts (sum over lanes)
  *	devices	 GPU_MAX_DEVICES of struct gpu_device, by device number
  *	estimates array of struct gpu_estimate: what was launched in windows, and what it stands for
+ *	flops	 array of struct gpu_flops (gpu_flops.h): calls of mathematical libraries, by stack
  *	lanes	 array of struct gpu_lane: rings of records; the data of each ring is elsewhere
+ *	pc_rows	 array of struct gpu_pc_row (records.h): where inside kernels warps were sampled
  *
  * An id is valid once the record or table entry that names it is visible (release/acquire). The
  * recorder trusts nothing here: it checks every offset, size and id against what it mapped.
@@ -43,9 +45,10 @@
 #include <stdint.h>
 
 #include "core/portable/frames.h"
+#include "core/portable/gpu_flops.h"
 
 #define GPU_REGION_MAGIC 0x0055504746525053ull /* "SPRFGPU\0" */
-#define GPU_REGION_VERSION 6u
+#define GPU_REGION_VERSION 7u
 
 #define GPU_MAX_DEVICES 64u
 #define GPU_MAX_FAILURES 32u
@@ -107,18 +110,22 @@ enum gpu_want {
 	 * counted as the latter only.
 	 */
 	GPU_WANT_API_RUNTIME = 1u << 10,
-	GPU_WANT_API_ALL = 1u << 11,  /* every call of the domain, not only the classes */
-	GPU_WANT_LAUNCHES = 1u << 12, /* calls that launch, even if kernels are not wanted */
+	GPU_WANT_API_ALL = 1u << 11,	/* every call of the domain, not only the classes */
+	GPU_WANT_LAUNCHES = 1u << 12,	/* calls that launch, even if kernels are not wanted */
+	GPU_WANT_FLOPS = 1u << 13,	/* operations of calls of cuBLAS and cuDNN */
+	GPU_WANT_PC_SAMPLES = 1u << 14, /* program counters of warps, inside kernels */
+	/* the same, one kernel at a time, so that samples have the stack of the launch */
+	GPU_WANT_PC_STACKS = 1u << 15,
 };
 /* What only CUPTI knows; with none of it, CUPTI is left alone. */
 #define GPU_WANT_OF_CUPTI                                                                          \
 	(GPU_WANT_KERNELS | GPU_WANT_MEMCPY | GPU_WANT_MEMSET | GPU_WANT_SYNC |                    \
 	 GPU_WANT_OVERHEAD | GPU_WANT_GRAPH_TRACE | GPU_WANT_MEMORY | GPU_WANT_API_RUNTIME |       \
-	 GPU_WANT_API_ALL | GPU_WANT_LAUNCHES)
+	 GPU_WANT_API_ALL | GPU_WANT_LAUNCHES | GPU_WANT_PC_SAMPLES)
 #define GPU_WANT_DEFAULT                                                                           \
 	(GPU_WANT_KERNELS | GPU_WANT_MEMCPY | GPU_WANT_MEMSET | GPU_WANT_SYNC |                    \
 	 GPU_WANT_OVERHEAD | GPU_WANT_MEMORY | GPU_WANT_NVTX | GPU_WANT_STACKS |                   \
-	 GPU_WANT_RECORDS | GPU_WANT_LAUNCHES)
+	 GPU_WANT_RECORDS | GPU_WANT_LAUNCHES | GPU_WANT_FLOPS)
 
 /* Classes of API calls. */
 enum gpu_api_class {
@@ -161,7 +168,7 @@ struct gpu_config {		/* written by the recorder before GPU_CONTROL_ACTIVE */
 	uint32_t capture_once;	/* 1: nothing after the first window is captured */
 	/* how much of the time of launching threads the agent may take; 0: any */
 	uint32_t max_overhead_ppm;
-	uint32_t reserved0;
+	uint32_t pc_period; /* GPU_WANT_PC_SAMPLES: log2 of cycles; 0: as CUPTI likes */
 	uint64_t reserved[3];
 };
 _Static_assert(sizeof(struct gpu_config) == 64, "shared");
@@ -212,6 +219,16 @@ enum gpu_counter {
 	GPU_COUNT_UNCOVERED_NS = 40,   /* ns of the pause that no window has followed */
 	GPU_COUNT_COST_NS = 41,	       /* ns in callbacks, buffers and switching, as measured */
 	GPU_COUNT_LAUNCHING_NS = 42,   /* ns of the threads that launch, beside that cost */
+	GPU_COUNT_FLOPS_FULL = 43,     /* calls of mathematical libraries counted without a stack */
+	GPU_COUNT_FLOPS_READ_ONLY = 44, /* imports of such calls in read-only tables: not counted */
+	/* samples of program counters, as CUPTI counts them: all of the next three included */
+	GPU_COUNT_PC_SAMPLES = 45,
+	GPU_COUNT_PC_DROPPED = 46, /* by the hardware */
+	GPU_COUNT_PC_FOREIGN = 47, /* in kernels that are not the program's */
+	GPU_COUNT_PC_NO_ROOM = 48, /* whose row found no room */
+	GPU_COUNT_PC_FULL = 49,	   /* times that the hardware's buffer was full: an unknown loss */
+	GPU_COUNT_PC_CONTEXTS = 50,
+	GPU_COUNT_PC_CUBINS_LEFT_OUT = 51, /* code that found no room: no source lines of it */
 };
 #define GPU_MAX_RANGE_DEPTH 128u
 
@@ -240,6 +257,10 @@ enum gpu_failure_code {
 	GPU_FAIL_WRONG_CLOCK = 19,
 	GPU_FAIL_WHOLE_GRAPHS = 20, /* from here on graphs are recorded without their kernels */
 	GPU_FAIL_KERNELS_STAY = 21, /* detached; CUPTI still records kernels */
+	GPU_FAIL_FLOPS = 22,	    /* several copies of a mathematical library: not counted */
+	GPU_FAIL_PC_SAMPLING = 23,  /* no samples of program counters, of a context or at all */
+	GPU_FAIL_PC_LINES = 24,	    /* no source lines of some or all of them */
+	GPU_FAIL_PC_FULL = 25,	    /* samples were lost: the hardware's buffer was full */
 };
 
 struct gpu_failure {
@@ -336,9 +357,11 @@ struct gpu_region {
 	uint32_t reserved2;
 	struct gpu_level_change levels[GPU_MAX_LEVELS];
 	struct gpu_area estimates;
+	struct gpu_area flops;
+	struct gpu_area pc_rows;
 };
 _Static_assert(sizeof(struct gpu_region) == 8 * 8 + 64 + 16 + 7 * 32 + 512 + 256 * 32 + 256 + 8 +
-						    16 * 64 + 8 + 16 * 16 + 32,
+						    16 * 64 + 8 + 16 * 16 + 3 * 32,
 	       "shared, without holes");
 
 struct gpu_string {
@@ -412,8 +435,10 @@ struct gpu_fold {
 	uint32_t shared_static, shared_dynamic;
 	uint32_t grid[3], block[3];
 	uint64_t min_blocks, max_blocks; /* kernels: of all launches, the product of the grid */
+	uint32_t flops; /* kernels: entry of the call that launched them; 0: of no such call */
+	uint32_t reserved;
 };
-_Static_assert(sizeof(struct gpu_fold) == 112, "shared");
+_Static_assert(sizeof(struct gpu_fold) == 120, "shared");
 
 enum gpu_api_domain {
 	GPU_API_DRIVER = 0,

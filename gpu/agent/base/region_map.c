@@ -76,6 +76,9 @@ static uint64_t lay_out(struct gpu_region *r, uint64_t *ret_rings)
 		   sizeof(struct gpu_device));
 	at = place(&r->estimates, at, AGENT_ESTIMATES * sizeof(struct gpu_estimate),
 		   sizeof(struct gpu_estimate));
+	at = place(&r->flops, at, AGENT_FLOPS * sizeof(struct gpu_flops), sizeof(struct gpu_flops));
+	at = place(&r->pc_rows, at, AGENT_PC_ROWS * sizeof(struct gpu_pc_row),
+		   sizeof(struct gpu_pc_row));
 	at = place(&r->lanes, at, AGENT_LANES * sizeof(struct gpu_lane), sizeof(struct gpu_lane));
 	*ret_rings = at;
 	return at + AGENT_ACTIVITY_BYTES + (uint64_t)(AGENT_LANES - 1) * AGENT_LANE_BYTES;
@@ -102,6 +105,8 @@ static void fill_header(struct gpu_region *r, const struct gpu_region *plan, uin
 	r->apis.used = 2ull * AGENT_LANES * GPU_MAX_CBIDS;
 	r->devices.used = GPU_MAX_DEVICES;
 	r->estimates.used = AGENT_ESTIMATES;
+	r->flops.used = AGENT_FLOPS;
+	r->pc_rows.used = AGENT_PC_ROWS;
 	r->lanes.used = AGENT_LANES;
 	lanes = (struct gpu_lane *)((char *)r + r->lanes.offset);
 	for (uint32_t i = 0; i < AGENT_LANES; i++) {
@@ -185,6 +190,8 @@ void region_forget(void)
 	empty(&r->folds);
 	empty(&r->apis);
 	empty(&r->estimates);
+	empty(&r->flops);
+	empty(&r->pc_rows);
 	__atomic_store_n(&r->nr_levels, 0, __ATOMIC_RELAXED);
 	for (uint32_t i = 0; i < GPU_MAX_COUNTERS; i++)
 		if (i != GPU_COUNT_THREADS && i != GPU_COUNT_LANES_SHARED)

@@ -24,7 +24,9 @@
 #define AGENT_RANGES 16384u /* entries */
 #define AGENT_FOLDS 32768u  /* entries */
 #define AGENT_ESTIMATES 2048u
-#define AGENT_LANES 32u /* 0 is for activities; the last is shared by all further threads */
+#define AGENT_FLOPS 8192u
+#define AGENT_PC_ROWS 65536u /* entries */
+#define AGENT_LANES 32u	     /* 0 is for activities; the last is shared by all further threads */
 #define AGENT_LANE_BYTES (512u << 10)
 #define AGENT_ACTIVITY_BYTES (8u << 20)
 

@@ -133,7 +133,7 @@ static void ring_that_makes_no_sense_is_given_up(void **state)
 static void header_that_makes_no_sense_is_refused(void **state)
 {
 	(void)state;
-	for (int i = 0; i < 11; i++) {
+	for (int i = 0; i < 13; i++) {
 		struct test_region t;
 		struct gpu_lane *lane;
 
@@ -151,6 +151,8 @@ static void header_that_makes_no_sense_is_refused(void **state)
 		case 8: t.header->stacks.size = UINT64_MAX; break;
 		case 9: t.header->estimates.entry_size = 72; break;
 		case 10: t.header->estimates.offset = TEST_REGION_BYTES + 8; break;
+		case 11: t.header->flops.entry_size = 72; break;
+		case 12: t.header->flops.offset = TEST_REGION_BYTES + 8; break;
 		}
 		assert_int_equal(shared_region_adopt(t.header, t.size, &t.shared), -EPROTO);
 		test_region_fini(&t);
