@@ -21,6 +21,7 @@
 #include "cli/input/view.h"
 #include "core/base/buffer.h"
 #include "core/base/log.h"
+#include "output/kernels/flops_report.h"
 #include "output/select/dimension.h"
 #include "output/select/filter.h"
 #include "output/select/idle.h"
@@ -49,6 +50,7 @@ struct report_opts {
 	struct filter *filter;
 	struct idle *idle;
 	enum report_table table;
+	const char *flops_rows;
 	uint64_t skip;
 	struct report_shape shape;
 	struct report_sampled sampled;
@@ -90,6 +92,10 @@ static const struct argp_option options[] = {
 	  "System calls: number, time and errors, as sprof record --syscalls counted", 2 },
 	{ "op", OPTION_TABLE + REPORT_OPERATORS, NULL, 0,
 	  "Operators of PyTorch: NVTX ranges named after them, or else native frames", 2 },
+	{ "flops", OPTION_TABLE + REPORT_FLOPS, "ROWS", OPTION_ARG_OPTIONAL,
+	  "Operations of cuBLAS and cuDNN, their rate and its share of the peak, by function "
+	  "(default), line, operator, range, call or kernel",
+	  2 },
 	{ "skip", OPTION_SKIP, "N", 0, "With --ranges: leave out the first N repeats of each range",
 	  2 },
 	{ 0 }
@@ -188,6 +194,15 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPTION_TABLE + REPORT_SYSCALLS:
 	case OPTION_TABLE + REPORT_OPERATORS:
 		set_table(o, (enum report_table)(key - OPTION_TABLE), state);
+		return 0;
+	case OPTION_TABLE + REPORT_FLOPS:
+		if (arg && !flops_report_is_row(arg))
+			argp_error(state,
+				   "--flops=%s: rows are function, line, operator, range, "
+				   "call or kernel",
+				   arg);
+		o->flops_rows = arg;
+		set_table(o, REPORT_FLOPS, state);
 		return 0;
 	case ARGP_KEY_ARG: view_take_input(arg, state, &o->input); return 0;
 	case ARGP_KEY_SUCCESS: check(o, state); return 0;
@@ -294,6 +309,7 @@ static int report_counted(const struct report_opts *o)
 		.table = o->table,
 		.max_rows = o->rows,
 		.skip = o->skip,
+		.rows = o->flops_rows,
 		.json = o->json,
 		.terminal = terminal_of(o->output),
 	};

@@ -37,6 +37,7 @@ struct gpu_collect {
 	struct names names;
 	struct stack_builder builder;
 	struct sums sums;
+	struct flops flops;
 	struct tables tables;
 	struct api_calls calls;
 	struct runs runs;
@@ -78,6 +79,9 @@ struct gpu_collect *gpu_collect_new(struct shared_region *region,
 	c->builder.names = &c->names;
 	c->sums.names = &c->names;
 	c->sums.builder = &c->builder;
+	c->sums.flops = &c->flops;
+	c->flops.names = &c->names;
+	c->flops.builder = &c->builder;
 	c->tables.names = &c->names;
 	c->tables.sums = &c->sums;
 	c->runs.names = &c->names;
@@ -263,6 +267,7 @@ static size_t take_records(struct gpu_collect *c, uint64_t now_ns)
 static void flush(struct gpu_collect *c, uint64_t now_ns)
 {
 	sums_flush(&c->sums, now_ns);
+	flops_flush(&c->flops);
 	tables_flush(&c->tables);
 	timeline_write_devices(&c->timeline);
 	blame_flush(&c->blame, now_ns);
@@ -327,7 +332,7 @@ static void write_counters(struct gpu_collect *c)
 	} counters[] = {
 		{ "records that found a ring full", shared_region_nr_dropped(c->region) },
 		{ "rings given up", shared_region_nr_broken(c->region) },
-		{ "sums that made no sense", c->sums.nr_refused },
+		{ "sums that made no sense", c->sums.nr_refused + c->flops.nr_refused },
 		{ "activities too late for their place", c->timeline.nr_late },
 		{ "activities whose call was not recorded", c->nr_without_call },
 		{ "activities of graphs whose launch is not known", c->calls.nr_graph_lost },
@@ -358,6 +363,7 @@ static void release(struct gpu_collect *c)
 	if (!c->region)
 		return;
 	sums_fini(&c->sums);
+	flops_fini(&c->flops);
 	tables_fini(&c->tables);
 	gpu_timeline_fini(&c->timeline);
 	runs_fini(&c->runs);

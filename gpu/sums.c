@@ -178,6 +178,7 @@ static void look_at(struct sums *s, uint32_t i, uint64_t now_ns)
 	add_samples(s, state, &f, now_ns);
 	add_to_work(&s->works[state->work], state, &f);
 	add_to_range(s, state, &f);
+	flops_add_work(s->flops, &f, f.count - state->count, f.total_ns - state->total_ns);
 	state->count = f.count;
 	state->total_ns = f.total_ns;
 	state->bytes = f.bytes;

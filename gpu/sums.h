@@ -11,7 +11,11 @@
 
 #include "core/base/number_map.h"
 
+struct fact_gpu_flops;
+struct fact_gpu_flops_work;
 struct fact_gpu_work;
+struct flops;
+struct gpu_fold;
 struct names;
 struct stack_builder;
 
@@ -31,6 +35,7 @@ struct range_sum {
 struct sums {
 	struct names *names;
 	struct stack_builder *builder;
+	struct flops *flops;	  /* gets the kernels of mathematical libraries */
 	struct sum_state *states; /* by index in the region */
 	size_t nr_states, states_capacity;
 	struct fact_gpu_work *works;
@@ -44,5 +49,26 @@ struct sums {
 
 void sums_flush(struct sums *s, uint64_t now_ns);
 void sums_fini(struct sums *s);
+
+/*
+ * The calls of mathematical libraries that the target counts (flops.c), and the kernels that they
+ * launched. A row is written again whenever it has changed.
+ */
+struct flops {
+	struct names *names;
+	struct stack_builder *builder;
+	struct fact_gpu_flops *rows; /* as they were written, by entry of the region */
+	size_t nr_rows, rows_capacity;
+	struct fact_gpu_flops_work *works;
+	uint64_t *written; /* by work: launches when its fact was last written */
+	size_t nr_works, works_capacity, written_capacity;
+	struct number_map work_index; /* by a hash of the key */
+	uint64_t nr_refused;	      /* entries that shrank or make no sense: untrusted */
+};
+
+/* Kernels of a fold of the region whose launches belong to a call: so many more, and their time. */
+void flops_add_work(struct flops *f, const struct gpu_fold *fold, uint64_t launches, uint64_t ns);
+void flops_flush(struct flops *f);
+void flops_fini(struct flops *f);
 
 #endif

@@ -9,6 +9,7 @@
 
 #include "core/base/alloc.h"
 #include "core/profile/facts.h"
+#include "core/profile/gpu_kinds.h"
 #include "core/profile/source.h"
 #include "gpu/names.h"
 #include "gpu/sums.h"
@@ -176,6 +177,8 @@ static const char *counter_name(uint32_t counter)
 		[GPU_COUNT_UNCOVERED_NS] = COUNTER_UNCOVERED_NS,
 		[GPU_COUNT_COST_NS] = "ns of cost that were measured",
 		[GPU_COUNT_LAUNCHING_NS] = "ns of launching threads",
+		[GPU_COUNT_FLOPS_FULL] = COUNTER_FLOPS_FULL,
+		[GPU_COUNT_FLOPS_READ_ONLY] = COUNTER_FLOPS_READ_ONLY,
 	};
 
 	return counter < sizeof(names) / sizeof(*names) ? names[counter] : NULL;

@@ -25,7 +25,8 @@ _Static_assert((int)GPU_KIND_KERNELS == GPU_WANT_KERNELS &&
 		       (int)GPU_KIND_GRAPHS == GPU_WANT_GRAPH_TRACE &&
 		       (int)GPU_KIND_MEMORY == GPU_WANT_MEMORY &&
 		       (int)GPU_KIND_RANGES == GPU_WANT_NVTX &&
-		       (int)GPU_KIND_LAUNCHES == GPU_WANT_LAUNCHES,
+		       (int)GPU_KIND_LAUNCHES == GPU_WANT_LAUNCHES &&
+		       (int)GPU_KIND_FLOPS == GPU_WANT_FLOPS,
 	       "one numbering");
 
 bool record_gpu_parse_mode(const char *text, struct record_gpu_opts *o)

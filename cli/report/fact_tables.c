@@ -15,6 +15,7 @@
 #include "core/base/log.h"
 #include "core/profile/profile.h"
 #include "output/insight/calls_report.h"
+#include "output/kernels/flops_report.h"
 #include "output/insight/gpu_report.h"
 #include "output/insight/locks_report.h"
 #include "output/insight/range_report.h"
@@ -40,6 +41,7 @@ static bool write_table(struct buffer *b, const struct profile *p,
 	case REPORT_CALLS: return calls_report_write(b, p, &how);
 	case REPORT_LOCKS: return locks_report_write(b, p, &how);
 	case REPORT_SYSCALLS: return syscalls_report_write(b, p, &how);
+	case REPORT_FLOPS: return flops_report_write(b, p, o->rows, &how);
 	case REPORT_OPERATORS: /* also a table of samples: sampled_tables.h */
 	case REPORT_FUNCTIONS: break;
 	}
@@ -54,6 +56,7 @@ static bool log_not_collected(const struct profile *p, enum report_table table)
 		[REPORT_API] = GPU_KINDS_ALL & ~(GPU_KIND_RANGES | GPU_KIND_OVERHEAD),
 		[REPORT_MEMCPY] = GPU_KIND_COPIES | GPU_KIND_FILLS,
 		[REPORT_RANGES] = GPU_KIND_RANGES,
+		[REPORT_FLOPS] = GPU_KIND_FLOPS,
 	};
 	uint64_t missing = gpu_kinds_not_collected(p);
 	struct buffer names = { 0 };
@@ -81,6 +84,7 @@ static void say_why(const struct profile *p, enum report_table table, const char
 		[REPORT_CALLS] = "no counts of calls",
 		[REPORT_LOCKS] = "no waits for locks",
 		[REPORT_SYSCALLS] = "no counts of system calls",
+		[REPORT_FLOPS] = "no calls of cuBLAS or cuDNN",
 	};
 	const struct fact_gpu_note *notes;
 	size_t nr;
@@ -111,7 +115,8 @@ static void say_why(const struct profile *p, enum report_table table, const char
 
 int report_facts(const struct report_facts_opts *opts)
 {
-	const struct load_opts load = { .no_symbols = true };
+	/* calls of libraries have stacks */
+	const struct load_opts load = { .no_symbols = opts->table != REPORT_FLOPS };
 	struct buffer b = { 0 };
 	struct profile *p;
 	int err = profile_load(opts->input, &load, &p);

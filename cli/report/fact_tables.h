@@ -20,6 +20,7 @@ enum report_table {
 	REPORT_LOCKS,
 	REPORT_SYSCALLS,
 	REPORT_OPERATORS,
+	REPORT_FLOPS,
 };
 
 struct report_facts_opts {
@@ -27,6 +28,7 @@ struct report_facts_opts {
 	enum report_table table;
 	uint32_t max_rows;
 	uint64_t skip;
+	const char *rows; /* REPORT_FLOPS: flops_report_write() */
 	bool json;
 	struct terminal terminal;
 };

@@ -12,6 +12,7 @@
 #include "gpu/agent/cupti/api_calls.h"
 #include "gpu/agent/cupti/competing_profiler.h"
 #include "gpu/agent/cupti/subscription.h"
+#include "gpu/agent/flops/math_libraries.h"
 #include "gpu/agent/governor.h"
 #include "gpu/agent/nvtx/capture.h"
 #include "gpu/agent/nvtx/nvtx_names.h"
@@ -72,6 +73,8 @@ void collect_start(bool cuda)
 		if (agent_wants(GPU_WANT_NVTX))
 			nvtx_names_emit();
 	}
+	if (cuda && agent_wants(GPU_WANT_FLOPS))
+		math_libraries_watch();
 	if (cuda && needs_cupti() && !subscription_is_on() && r->state != GPU_STATE_WAITING &&
 	    r->state != GPU_STATE_FAILED)
 		start_cupti();
@@ -110,6 +113,7 @@ void collect_watch(void)
 {
 	if (subscription_is_on() || agent.region->state == GPU_STATE_WAITING)
 		competing_profiler_watch();
+	math_libraries_look();
 }
 
 /* What is left to write once CUPTI has been read. Collection ended at stopped_ns. */
@@ -130,6 +134,7 @@ void collect_stop(void)
 	__atomic_store_n(&agent.collecting, 0, __ATOMIC_RELEASE);
 	capture_end();
 	competing_profiler_ignore();
+	math_libraries_ignore();
 	governor_end();
 	subscription_stop();
 	end(GPU_STATE_DETACHED, now);

@@ -14,6 +14,9 @@
 #include "gpu/agent/base/thread.h"
 #include "gpu/agent/cupti/activity_keep.h"
 #include "gpu/agent/cupti/launch.h"
+#include "gpu/agent/flops/cudnn_plan.h"
+#include "gpu/agent/flops/flops_graph.h"
+#include "gpu/agent/flops/flops_table.h"
 #include "gpu/agent/nvtx/range.h"
 #include "gpu/agent/stack/capture_stack.h"
 #include "gpu/agent/stack/python_stack.h"
@@ -22,8 +25,10 @@
 int agent_prepare(void)
 {
 	static int (*const steps[])(void) = {
-		region_map_alive, arena_init,	 thread_init, python_stack_init,  launch_init,
-		fold_init,	  estimate_init, range_init,  capture_stack_init, region_map,
+		region_map_alive,   arena_init,	      thread_init,	python_stack_init,
+		launch_init,	    fold_init,	      estimate_init,	range_init,
+		capture_stack_init, flops_table_init, flops_graph_init, cudnn_plan_init,
+		region_map,
 	};
 	int err = 0;
 
@@ -61,6 +66,7 @@ void agent_forget(void)
 	region_forget();
 	fold_forget();
 	estimate_forget();
+	flops_table_forget();
 	range_forget();
 	thread_forget_counts();
 	report_forget();

@@ -11,6 +11,7 @@
 #include "core/profile/facts.h"
 #include "core/profile/profile.h"
 #include "output/insight/gpu_report.h"
+#include "output/insight/operators.h"
 #include "output/report/grid.h"
 #include "output/text/number.h"
 #include "output/insight/range_report.h"
@@ -33,28 +34,12 @@ struct operator_sum {
 	uint64_t calls, self_ns, total_ns, self_gpu_ns, total_gpu_ns;
 };
 
-struct operators {
+struct operator_tree {
 	struct node *nodes;
 	size_t nr_nodes;
 	struct operator_sum *sums;
 	size_t nr_sums;
 };
-
-/* Returns the length of the operator's name in the name of a range. */
-static size_t operator_length(const char *name)
-{
-	static const char *const suffixes[] = { ", seq = ", ", op_id = ", ", sizes = ",
-						", input_op_ids = ", ", stashed seq = " };
-	size_t length = strlen(name);
-
-	for (size_t i = 0; i < ARRAY_SIZE(suffixes); i++) {
-		const char *at = strstr(name, suffixes[i]);
-
-		if (at && (size_t)(at - name) < length)
-			length = (size_t)(at - name);
-	}
-	return length;
-}
 
 static int by_id(const void *a, const void *b)
 {
@@ -73,7 +58,7 @@ static int by_name(const void *a, const void *b)
 }
 
 /* Makes the nodes, each with its parent, and the distinct operators by name. */
-static void take_nodes(struct operators *o, const struct profile *p)
+static void take_nodes(struct operator_tree *o, const struct profile *p)
 {
 	const struct fact_range *ranges;
 	size_t kept = 0;
@@ -85,7 +70,7 @@ static void take_nodes(struct operators *o, const struct profile *p)
 		const char *name = profile_str(p, (uint32_t)ranges[i].name);
 
 		o->nodes[i].range = &ranges[i];
-		o->sums[i].name = xasprintf("%.*s", (int)operator_length(name), name);
+		o->sums[i].name = xasprintf("%.*s", (int)operators_range_length(name), name);
 	}
 	qsort(o->nodes, o->nr_nodes, sizeof(*o->nodes), by_id);
 	qsort(o->sums, o->nr_nodes, sizeof(*o->sums), by_name);
@@ -101,8 +86,9 @@ static void take_nodes(struct operators *o, const struct profile *p)
 		const char *name = profile_str(p, (uint32_t)r->name);
 		struct fact_range parent_key = { .pid = r->pid, .id = r->parent };
 		struct node key = { .range = &parent_key }, *parent = NULL;
-		struct operator_sum sum = { .name = xasprintf("%.*s", (int)operator_length(name),
-							      name) };
+		struct operator_sum sum = {
+			.name = xasprintf("%.*s", (int)operators_range_length(name), name)
+		};
 		struct operator_sum *found =
 			bsearch(&sum, o->sums, o->nr_sums, sizeof(sum), by_name);
 
@@ -117,7 +103,7 @@ static void take_nodes(struct operators *o, const struct profile *p)
 	}
 }
 
-static bool is_inside_itself(const struct operators *o, size_t at)
+static bool is_inside_itself(const struct operator_tree *o, size_t at)
 {
 	size_t i = o->nodes[at].parent;
 
@@ -127,7 +113,7 @@ static bool is_inside_itself(const struct operators *o, size_t at)
 	return false;
 }
 
-static void add_up(struct operators *o)
+static void add_up(struct operator_tree *o)
 {
 	for (size_t i = o->nr_nodes; i--;) {
 		struct node *n = &o->nodes[i];
@@ -165,7 +151,7 @@ static int by_gpu_and_host(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-static void fill(struct grid *g, struct operators *o)
+static void fill(struct grid *g, struct operator_tree *o)
 {
 	static const struct grid_column columns[] = {
 		{ "self_cpu_share", "Self CPU %", false },
@@ -206,7 +192,7 @@ static void fill(struct grid *g, struct operators *o)
 bool range_report_write_operators(struct buffer *b, const struct profile *p,
 				  const struct range_report_opts *opts)
 {
-	struct operators o = { 0 };
+	struct operator_tree o = { 0 };
 	struct grid g;
 	bool any;
 

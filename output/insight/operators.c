@@ -24,13 +24,7 @@ static bool is_entry(const char *s)
 	return false;
 }
 
-/*
- * The name of the operator that a native function calls: "addmm" of
- * "at::_ops::addmm::call(at::Tensor const&)", "AddmmBackward0" of
- * "torch::autograd::generated::AddmmBackward0::apply(...)"; NULL for other functions. It lies
- * inside `function` and is *ret_size bytes long.
- */
-static const char *name_of_operator(const char *function, size_t *ret_size)
+const char *operators_name(const char *function, size_t *ret_size)
 {
 	static const char *const scopes[] = { "at::_ops::", "torch::autograd::generated::" };
 
@@ -46,6 +40,21 @@ static const char *name_of_operator(const char *function, size_t *ret_size)
 		return name;
 	}
 	return NULL;
+}
+
+size_t operators_range_length(const char *name)
+{
+	static const char *const suffixes[] = { ", seq = ", ", op_id = ", ", sizes = ",
+						", input_op_ids = ", ", stashed seq = " };
+	size_t length = strlen(name);
+
+	for (size_t i = 0; i < sizeof(suffixes) / sizeof(*suffixes); i++) {
+		const char *at = strstr(name, suffixes[i]);
+
+		if (at && (size_t)(at - name) < length)
+			length = (size_t)(at - name);
+	}
+	return length;
 }
 
 static int compare_names(const void *a, const void *b)
@@ -67,7 +76,7 @@ static size_t group(const struct tree *tree, struct operator_row *rows, uint32_t
 
 		if (f->kind != FUNCTION_NATIVE)
 			continue;
-		rows[nr].name = name_of_operator(f->name, &rows[nr].size);
+		rows[nr].name = operators_name(f->name, &rows[nr].size);
 		rows[nr].function = i;
 		nr += rows[nr].name != NULL;
 	}

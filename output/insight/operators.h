@@ -28,6 +28,16 @@ struct operators {
 	size_t nr;		   /* 0: no stack has an operator */
 };
 
+/*
+ * The name of the operator that a native function calls: "addmm" of
+ * "at::_ops::addmm::call(at::Tensor const&)", "AddmmBackward0" of
+ * "torch::autograd::generated::AddmmBackward0::apply(...)"; NULL for other functions. It lies
+ * inside `function` and is *ret_size bytes long.
+ */
+const char *operators_name(const char *function, size_t *ret_size);
+/* The length of the operator's name in the name of a range, "aten::addmm, seq = 12". */
+size_t operators_range_length(const char *range);
+
 /* The tree must outlive the result. */
 void operators_init(struct operators *operators, const struct tree *tree, bool sort_by_total);
 void operators_fini(struct operators *operators);

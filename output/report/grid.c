@@ -152,6 +152,36 @@ void grid_per_second(struct grid *g, uint64_t n, uint64_t ns)
 		      (unsigned)(thousandths % 1000));
 }
 
+void grid_operations(struct grid *g, unsigned __int128 n)
+{
+	const uint64_t billion = 1000000000;
+	uint64_t parts[5] = { 0 }; /* of nine digits each, the last one first */
+	int last = 0;
+
+	number_add_operations(grid_cell(g), (double)n);
+	for (int i = 0; i < 5 && n; i++, n /= billion) {
+		parts[i] = (uint64_t)(n % billion);
+		last = i;
+	}
+	buffer_add_u64(&g->json, parts[last]);
+	while (last--)
+		buffer_printf(&g->json, "%09" PRIu64, parts[last]);
+}
+
+void grid_operations_rate(struct grid *g, double per_s)
+{
+	struct buffer *text;
+
+	if (!(per_s > 0)) {
+		grid_none(g);
+		return;
+	}
+	text = grid_cell(g);
+	number_add_operations(text, per_s);
+	buffer_add_string(text, "/s");
+	buffer_printf(&g->json, "%.0f", per_s);
+}
+
 void grid_value(struct grid *g, enum profile_column column, uint64_t value)
 {
 	number_add_value(grid_cell(g), column, value);

@@ -72,6 +72,8 @@ void grid_signed_bytes(struct grid *g, int64_t bytes);
 void grid_share(struct grid *g, uint64_t part, uint64_t whole); /* percent, two decimals */
 void grid_rate(struct grid *g, uint64_t bytes, uint64_t ns);	/* bytes per second; 1.24 GB/s */
 void grid_per_second(struct grid *g, uint64_t n, uint64_t ns);	/* three decimals */
+void grid_operations(struct grid *g, unsigned __int128 n);	/* a number; 1.24 TFLOP */
+void grid_operations_rate(struct grid *g, double per_s); /* a number; 1.24 TFLOP/s; 0: none */
 void grid_value(struct grid *g, enum profile_column column, uint64_t value); /* in its unit */
 void grid_estimate(struct grid *g, uint64_t n, uint64_t margin);	     /* a number; 120±21 */
 void grid_shape(struct grid *g, const uint64_t shape[3]); /* [x, y, z]; 128x1x1 */

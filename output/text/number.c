@@ -83,6 +83,19 @@ void number_add_bytes(struct buffer *b, uint64_t bytes)
 		add_scaled(b, bytes, units, 5);
 }
 
+void number_add_operations(struct buffer *b, double n)
+{
+	static const char units[] = " kMGTPEZYRQ";
+	int unit = 0, decimals;
+
+	while (n >= 999.5 && units[unit + 1]) {
+		n /= 1000;
+		unit++;
+	}
+	decimals = !unit || n >= 99.95 ? 0 : n >= 9.995 ? 1 : 2;
+	buffer_printf(b, "%.*f %.*sFLOP", decimals, n, unit != 0, &units[unit]);
+}
+
 void number_add_value(struct buffer *b, enum profile_column column, uint64_t value)
 {
 	switch ((enum column_unit)column_table[column].unit) {

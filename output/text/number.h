@@ -25,6 +25,9 @@ void number_add_time(struct buffer *b, uint64_t ns);
 /* "1.24 GB", "312 kB", "17 B": three digits, in powers of 1000 as copy rates are given. */
 void number_add_bytes(struct buffer *b, uint64_t bytes);
 
+/* "1.24 TFLOP", "312 GFLOP", "17 FLOP": three digits; n >= 0. */
+void number_add_operations(struct buffer *b, double n);
+
 /* A value in the unit of the column: "1.24 s", "1.24 GB", or a bare number. */
 void number_add_value(struct buffer *b, enum profile_column column, uint64_t value);
 

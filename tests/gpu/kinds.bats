@@ -76,7 +76,7 @@ calls_of() { # REGEX
 }
 
 @test "a list with a name that is no kind is refused" {
-	for list in '' kernel kernels, ,kernels kernels,,copies -all all,-kernels,-copies,-fills,-waits,-memory,-ranges,-launches,-overhead; do
+	for list in '' kernel kernels, ,kernels kernels,,copies -all all,-kernels,-copies,-fills,-waits,-memory,-ranges,-launches,-overhead,-flops; do
 		run "$SPROF" record --gpu-kinds="$list" -- true
 		[ "$status" -eq 2 ]
 	done

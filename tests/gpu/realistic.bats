@@ -41,6 +41,10 @@ in_realistic_model() { # FILE [FILTER]
 	in_realistic_model kinds
 }
 
+@test "operations of libraries are counted in the realistic model" {
+	in_realistic_model flops
+}
+
 @test "costs are limited in the realistic model" {
 	in_realistic_model governor
 }

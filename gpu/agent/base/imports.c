@@ -22,6 +22,8 @@ struct exchange {
 	const struct import *imports;
 	size_t nr;
 	bool back;
+	size_t prefix; /* how many bytes all names begin with */
+	size_t nr_read_only;
 };
 
 struct module {
@@ -108,20 +110,25 @@ static bool is_writable(const struct dl_phdr_info *info, uintptr_t at)
  * at the first call. Before the loader has relocated a slot it holds neither: an offset within the
  * file.
  */
-static void exchange_slot(const struct module *m, uintptr_t at, const struct import *i, bool back)
+static void exchange_slot(const struct module *m, uintptr_t at, const struct import *i,
+			  struct exchange *e)
 {
 	uintptr_t *slot = (uintptr_t *)at; // NOLINT(performance-no-int-to-ptr)
-	uintptr_t is, becomes = back ? i->real : i->ours;
+	uintptr_t is, becomes = e->back ? i->real : i->ours;
 
-	if (!i->real || at % sizeof(*slot) || !is_writable(m->info, at))
+	if (!i->real || at % sizeof(*slot))
 		return;
+	if (!is_writable(m->info, at)) {
+		e->nr_read_only += !e->back && __atomic_load_n(slot, __ATOMIC_RELAXED) == i->real;
+		return;
+	}
 	is = __atomic_load_n(slot, __ATOMIC_RELAXED);
-	if (back ? is == i->ours : is == i->real || is_in_code(m->info, is))
+	if (e->back ? is == i->ours : is == i->real || is_in_code(m->info, is))
 		__atomic_compare_exchange_n(slot, &is, becomes, false, __ATOMIC_RELEASE,
 					    __ATOMIC_RELAXED);
 }
 
-static void look_through(const struct module *m, const struct exchange *e, const ElfW(Rela) * r,
+static void look_through(const struct module *m, struct exchange *e, const ElfW(Rela) * r,
 			 size_t nr)
 {
 	for (; nr; nr--, r++) {
@@ -130,16 +137,19 @@ static void look_through(const struct module *m, const struct exchange *e, const
 		if (ELF64_R_TYPE(r->r_info) != RELOCATION_SLOT &&
 		    (ELF64_R_TYPE(r->r_info) != RELOCATION_ADDRESS || r->r_addend))
 			continue;
-		for (size_t i = 0; i < e->nr && symbol->st_shndx == SHN_UNDEF; i++)
+		if (symbol->st_shndx != SHN_UNDEF ||
+		    strncmp(m->strings + symbol->st_name, e->imports[0].name, e->prefix) != 0)
+			continue;
+		for (size_t i = 0; i < e->nr; i++)
 			if (!strcmp(m->strings + symbol->st_name, e->imports[i].name))
 				exchange_slot(m, m->info->dlpi_addr + r->r_offset, &e->imports[i],
-					      e->back);
+					      e);
 	}
 }
 
 static int look(struct dl_phdr_info *info, size_t size, void *arg)
 {
-	const struct exchange *e = arg;
+	struct exchange *e = arg;
 	struct module m;
 
 	(void)size;
@@ -154,9 +164,20 @@ static int look(struct dl_phdr_info *info, size_t size, void *arg)
 	return 0;
 }
 
-void imports_exchange(const char *library, const struct import *imports, size_t nr, bool back)
+static size_t common_prefix(const struct import *imports, size_t nr)
 {
-	struct exchange e = { library, imports, nr, back };
+	size_t length = strlen(imports[0].name);
+
+	for (size_t i = 1; i < nr; i++)
+		while (strncmp(imports[0].name, imports[i].name, length) != 0)
+			length--;
+	return length;
+}
+
+size_t imports_exchange(const char *library, const struct import *imports, size_t nr, bool back)
+{
+	struct exchange e = { library, imports, nr, back, common_prefix(imports, nr), 0 };
 
 	dl_iterate_phdr(look, &e); /* takes the loader's lock: no module is unloaded meanwhile */
+	return e.nr_read_only;
 }

@@ -20,8 +20,9 @@ struct import {
 /*
  * Puts our functions in place of the real ones in all modules that need a library whose name
  * starts with `library`, whether their imports are bound yet or not; `back` undoes that. Modules
- * that the loader has not finished relocating are skipped until the next call.
+ * that the loader has not finished relocating are skipped until the next call. Returns the number
+ * of places that hold a real function and cannot be written.
  */
-void imports_exchange(const char *library, const struct import *imports, size_t nr, bool back);
+size_t imports_exchange(const char *library, const struct import *imports, size_t nr, bool back);
 
 #endif

@@ -100,6 +100,7 @@ static __attribute__((noinline)) struct thread *thread_new(void)
 	t->depth = 0;
 	t->runtime_call = 0;
 	t->captures = false;
+	t->flops = (struct flops_now){ 0 };
 	__atomic_store_n(&t->in_launch, 0, __ATOMIC_RELAXED);
 	t->stack.nr = 0;
 	t->stack.low = t->stack.high = 0;

@@ -97,6 +97,14 @@ struct open_range {
 	bool captures; /* it opened that window */
 };
 
+/* The call of a mathematical library that a thread is in. */
+struct flops_now {
+	uintptr_t frame;   /* of the outermost such call; 0: in none */
+	uint32_t entry;	   /* in gpu_region.flops; 0: none, or in none */
+	uint32_t nr_nodes; /* of CUDA graphs, that the call has made */
+	uint64_t first_node;
+};
+
 /* Counted per thread, as a counter of the region would cost a locked add. */
 enum thread_count {
 	THREAD_LAUNCHES,
@@ -123,6 +131,7 @@ struct thread {
 	bool captures; /* a stream, into a graph */
 	/* of a CUDA graph: made since the last call that was recorded; 0 = none */
 	uint64_t new_node;
+	struct flops_now flops;
 	uint32_t depth; /* open ranges; may exceed GPU_MAX_RANGE_DEPTH */
 	struct open_range ranges[GPU_MAX_RANGE_DEPTH];
 	struct stack_cache stack;

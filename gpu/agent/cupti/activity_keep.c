@@ -17,6 +17,7 @@
 #include "gpu/agent/cupti/cupti_clock.h"
 #include "gpu/agent/cupti/graph_level.h"
 #include "gpu/agent/cupti/launch.h"
+#include "gpu/agent/flops/flops_graph.h"
 #include "gpu/agent/nvtx/capture.h"
 #include "gpu/agent/stack/capture_stack.h"
 
@@ -88,6 +89,9 @@ static void fold(const union activity *r)
 	switch (r->head.type) {
 	case GPU_RECORD_KERNEL:
 		key.name = r->kernel.name;
+		key.flops = r->kernel.flops;
+		if (key.flops && r->work.graph_node)
+			flops_node_ran(r->work.graph_node);
 		key.registers = r->kernel.registers;
 		key.local_bytes = r->kernel.local_bytes;
 		key.shared_static = r->kernel.shared_static;
@@ -148,6 +152,9 @@ enum activity_call activity_find_call(union activity *r)
 	launch_has_record(r->work.correlation);
 	r->work.stack = r->work.graph_node ? capture_stack_join(r->work.graph_node, info.stack)
 					   : info.stack;
+	if (r->head.type == GPU_RECORD_KERNEL)
+		r->kernel.flops =
+			r->work.graph_node ? flops_of_node(r->work.graph_node) : info.flops;
 	r->work.range = info.range;
 	r->work.window = info.window;
 	r->head.tid = info.tid;

@@ -11,6 +11,7 @@
 #include "gpu/agent/cupti/cupti.h"
 #include "gpu/agent/cupti/launch.h"
 #include "gpu/agent/cupti/launch_gate.h"
+#include "gpu/agent/flops/flops_graph.h"
 #include "gpu/agent/nvtx/capture.h"
 #include "gpu/agent/nvtx/range.h"
 #include "gpu/agent/stack/capture_stack.h"
@@ -188,6 +189,7 @@ static void leave(uint32_t domain, uint32_t cbid, const struct cupti_callback_da
 	if (api_class == GPU_API_CAPTURED) /* its frames inside libcuda are the named ones */
 		capture_stack_note(t->new_node, info.stack);
 	t->new_node = 0;
+	info.flops = t->flops.entry;
 	info.awaits_record = !result && awaits_record(api_class);
 	launch_note(d->correlation_id, &info);
 	r = lane_begin(&t->lane, sizeof(*r));
@@ -209,6 +211,12 @@ static void leave(uint32_t domain, uint32_t cbid, const struct cupti_callback_da
 	governor_pay(t, now);
 }
 
+static void copy_node(uint64_t id, uint64_t original)
+{
+	capture_stack_copy(id, original);
+	flops_copy_node(id, original);
+}
+
 /* A node of a graph was made, by the thread that captures or by a call that adds it. */
 static void take_node(uint32_t cbid, const struct cupti_resource_data *d, const void *frame)
 {
@@ -220,10 +228,11 @@ static void take_node(uint32_t cbid, const struct cupti_resource_data *d, const 
 		return;
 	if (cbid == CUPTI_CBID_NODE_CLONED) {
 		if (!cupti.graph_node_id(g->original_node, &original))
-			capture_stack_copy(id, original);
+			copy_node(id, original);
 		return;
 	}
 	t->new_node = id;
+	flops_note_node(t, id);
 	capture_stack_note(id, launch_stack(t, frame));
 }
 

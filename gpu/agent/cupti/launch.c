@@ -14,10 +14,12 @@
 struct slot {
 	uint32_t correlation, stack, range, tid;
 	uint64_t start_ns;
-	uint32_t awaits_record;
+	uint16_t awaits_record;
+	uint16_t flops;
 	uint32_t window;
 };
 _Static_assert(sizeof(struct slot) == 32, "2^19 slots are 16 MiB");
+_Static_assert(AGENT_FLOPS <= 1u << 16, "slot.flops holds an entry");
 
 #define MAX_AWAITED 4096u
 
@@ -41,6 +43,7 @@ void launch_note(uint32_t correlation, const struct launch_info *info)
 	__atomic_store_n(&s->start_ns, info->start_ns, __ATOMIC_RELAXED);
 	__atomic_store_n(&s->awaits_record, info->awaits_record, __ATOMIC_RELAXED);
 	__atomic_store_n(&s->window, info->window, __ATOMIC_RELAXED);
+	__atomic_store_n(&s->flops, (uint16_t)info->flops, __ATOMIC_RELAXED);
 	__atomic_store_n(&s->correlation, correlation, __ATOMIC_RELEASE);
 }
 
@@ -56,6 +59,7 @@ bool launch_find(uint32_t correlation, struct launch_info *ret)
 	ret->start_ns = __atomic_load_n(&s->start_ns, __ATOMIC_RELAXED);
 	ret->awaits_record = __atomic_load_n(&s->awaits_record, __ATOMIC_RELAXED);
 	ret->window = __atomic_load_n(&s->window, __ATOMIC_RELAXED);
+	ret->flops = __atomic_load_n(&s->flops, __ATOMIC_RELAXED);
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	return __atomic_load_n(&s->correlation, __ATOMIC_RELAXED) == correlation;
 }

@@ -10,6 +10,7 @@ struct launch_info {
 	uint64_t start_ns;
 	bool awaits_record; /* of what the GPU does */
 	uint32_t window;    /* governor_window() */
+	uint32_t flops;	    /* entry of the call of a mathematical library around it, 0 = none */
 };
 
 int launch_init(void); /* 0 or -ENOMEM */

@@ -1,7 +1,6 @@
 /*
- * Two tables with open addressing, which are never emptied: node ids have no end, but a program
- * makes few graphs compared with its launches. A node that finds no place keeps the stack of its
- * replay, and is counted.
+ * A table of nodes (node_table.h) and one of the stacks that were joined, which is never emptied
+ * either. A node that finds no place keeps the stack of its replay, and is counted.
  */
 #include "gpu/agent/stack/capture_stack.h"
 
@@ -12,13 +11,14 @@
 #include "gpu/agent/base/arena.h"
 #include "gpu/agent/base/region.h"
 #include "gpu/agent/base/state.h"
+#include "gpu/agent/stack/node_table.h"
 
 #define NODES (1u << 20)  /* 16 MiB of address space; memory as far as it is used */
 #define JOINED (1u << 18) /* 4 MiB */
 #define MAX_PROBES 64u
 
 struct node {
-	uint64_t id;	/* atomic; 0 = free */
+	uint64_t id;	/* atomic */
 	uint32_t stack; /* atomic; 0 = not known yet */
 	uint32_t pad;
 };
@@ -39,22 +39,9 @@ int capture_stack_init(void)
 	return nodes && joined ? 0 : -ENOMEM;
 }
 
-/* NULL: it is not there, or with `add`, there is no room. */
 static struct node *find_node(uint64_t id, bool add)
 {
-	for (uint64_t i = 0, at = arena_mix(id); i < MAX_PROBES; i++) {
-		struct node *n = &nodes[(at + i) % NODES];
-		uint64_t found = __atomic_load_n(&n->id, __ATOMIC_ACQUIRE);
-
-		if (!found && !add)
-			return NULL;
-		if (!found && __atomic_compare_exchange_n(&n->id, &found, id, false,
-							  __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
-			return n;
-		if (found == id)
-			return n;
-	}
-	return NULL;
+	return node_table_find(nodes, NODES, sizeof(*nodes), id, add);
 }
 
 void capture_stack_note(uint64_t id, uint32_t stack)

@@ -6,6 +6,8 @@
 
 #include <math.h>
 
+#include "core/profile/gpu_kinds.h"
+
 static void kernel_hangs_under_its_launch_and_its_ranges(void **state)
 {
 	static const uint64_t frames[] = { 0x9001, 0x3001, 0x2001, 0x1001 };
@@ -277,6 +279,67 @@ static void levels_are_bounded_whatever_the_target_writes(void **state)
 	finish(&s);
 }
 
+static struct gpu_flops *put_flops(struct test_region *t, int i)
+{
+	struct gpu_flops *e = (struct gpu_flops *)test_area(t, &t->header->flops) + i;
+
+	*e = (struct gpu_flops){
+		.known = 1,
+		.name = test_string(t, "cublasSgemm_v2"),
+		.type = GPU_FLOPS_FP32,
+		.source = GPU_FLOPS_ARGUMENTS,
+		.calls = 3,
+		.low = 600,
+	};
+	return e;
+}
+
+static void operations_become_facts_with_their_kernels_and_nonsense_is_refused(void **state)
+{
+	struct gpu_fold kernel = { .kind = GPU_FOLD_KERNEL, .device = 1, .flops = 1 };
+	const struct fact_gpu_flops_work *works;
+	const struct fact_gpu_flops *rows;
+	struct setup s = { 0 };
+	struct gpu_flops *e;
+	size_t nr;
+
+	(void)state;
+	test_region_init(&s.region);
+	kernel.name = test_string(&s.region, "gemm");
+	test_fold_add(&s.region, &kernel, 70, 0);
+	test_fold_add(&s.region, &kernel, 30, 0);
+	kernel.flops = UINT32_MAX; /* there is no such entry */
+	test_fold_add(&s.region, &kernel, 30, 0);
+	e = put_flops(&s.region, 1);
+	put_flops(&s.region, 2)->type = GPU_NR_FLOPS_TYPES;
+	put_flops(&s.region, 3)->source = 200;
+	put_flops(&s.region, 4)->high = 1ull << 40; /* more than any machine computes */
+	put_flops(&s.region, 5)->saturated = 4;	    /* of three calls */
+	*put_flops(&s.region, 6) = (struct gpu_flops){ .known = 1 }; /* nothing ran */
+	start(&s);
+	gpu_collect_drain(s.c, 500);
+	e->calls = 4;
+	e->low = 599; /* it carried into the upper half */
+	e->high = 1;
+	gpu_collect_drain(s.c, 5000000000);
+	e->low = 5; /* sums never shrink */
+	gpu_collect_finish(s.c, 9000000000);
+	rows = facts_rows(s.p, FACT_GPU_FLOPS, &nr);
+	assert_int_equal(nr, 1);
+	assert_int_equal(rows[0].id, 1);
+	assert_int_equal(rows[0].calls, 4);
+	assert_int_equal(rows[0].low, 599);
+	assert_int_equal(rows[0].high, 1);
+	assert_string_equal(profile_str(s.p, (uint32_t)rows[0].call), "cublasSgemm_v2");
+	works = facts_rows(s.p, FACT_GPU_FLOPS_WORK, &nr);
+	assert_int_equal(nr, 1);
+	assert_int_equal(works[0].id, 1);
+	assert_int_equal(works[0].device, 1);
+	assert_int_equal(works[0].launches, 2);
+	assert_int_equal(works[0].total_ns, 100);
+	finish(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -287,6 +350,8 @@ int main(void)
 		cmocka_unit_test(calls_ranges_counters_and_failures_become_facts),
 		cmocka_unit_test(estimates_have_their_error_and_nonsense_is_refused),
 		cmocka_unit_test(levels_are_bounded_whatever_the_target_writes),
+		cmocka_unit_test(
+			operations_become_facts_with_their_kernels_and_nonsense_is_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
