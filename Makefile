@@ -314,13 +314,13 @@ FAKE_CUPTIS := $(FAKE)/cuda11/libcupti.so.11 $(FAKE)/cuda12/libcupti.so.12 $(FAK
 FAKE_FLAGS := -std=gnu11 $(TARGET_FLAGS) -fno-omit-frame-pointer -fPIC -shared -fvisibility=hidden
 fake_version = $(patsubst .%,%,$(suffix $@))
 
-$(FAKE)/libcuda.so.1: tests/gpu/fake_cuda.c tests/gpu/fake_driver.c tests/gpu/fake_memory.c tests/gpu/fake_collective.c tests/gpu/fake_profiler.c \
+$(FAKE)/libcuda.so.1: tests/gpu/fake_cuda.c tests/gpu/fake_context.c tests/gpu/fake_driver.c tests/gpu/fake_memory.c tests/gpu/fake_collective.c tests/gpu/fake_profiler.c \
 		$(wildcard tests/gpu/fake_*.h) Makefile
 	$(call say,SO,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(FAKE_FLAGS) -Wl,-soname,libcuda.so.1 -o $@ $(filter %.c,$^)
 
-FAKE_CUPTI_SRC := $(addprefix tests/gpu/,fake_cupti.c fake_buffers.c fake_clock.c fake_records.c)
+FAKE_CUPTI_SRC := $(addprefix tests/gpu/,fake_cupti.c fake_buffers.c fake_clock.c fake_pc.c fake_records.c)
 
 $(FAKE_CUPTIS): $(FAKE_CUPTI_SRC) $(wildcard tests/gpu/fake_*.h) Makefile
 	$(call say,SO,$@)

@@ -81,6 +81,9 @@ static const struct argp_option options[] = {
 	{ "api", OPTION_TABLE + REPORT_API, NULL, 0, "Calls of the CUDA API", 2 },
 	{ "memcpy", OPTION_TABLE + REPORT_MEMCPY, NULL, 0, "Copies and fills, with their rates",
 	  2 },
+	{ "stalls", OPTION_TABLE + REPORT_STALLS, NULL, 0,
+	  "Lines of GPU kernels and why warps waited there, as sprof record --pc-sampling sampled",
+	  2 },
 	{ "ranges", OPTION_TABLE + REPORT_RANGES, NULL, 0,
 	  "NVTX ranges, as Markdown: repeats, time on host, CPU and GPU, memory", 2 },
 	{ "calls", OPTION_TABLE + REPORT_CALLS, NULL, 0,
@@ -193,6 +196,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPTION_TABLE + REPORT_LOCKS:
 	case OPTION_TABLE + REPORT_SYSCALLS:
 	case OPTION_TABLE + REPORT_OPERATORS:
+	case OPTION_TABLE + REPORT_STALLS:
 		set_table(o, (enum report_table)(key - OPTION_TABLE), state);
 		return 0;
 	case OPTION_TABLE + REPORT_FLOPS:

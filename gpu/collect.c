@@ -38,6 +38,7 @@ struct gpu_collect {
 	struct stack_builder builder;
 	struct sums sums;
 	struct flops flops;
+	struct kernel_samples kernel_samples;
 	struct tables tables;
 	struct api_calls calls;
 	struct runs runs;
@@ -82,6 +83,8 @@ struct gpu_collect *gpu_collect_new(struct shared_region *region,
 	c->sums.flops = &c->flops;
 	c->flops.names = &c->names;
 	c->flops.builder = &c->builder;
+	c->kernel_samples.names = &c->names;
+	c->kernel_samples.builder = &c->builder;
 	c->tables.names = &c->names;
 	c->tables.sums = &c->sums;
 	c->runs.names = &c->names;
@@ -264,10 +267,11 @@ static size_t take_records(struct gpu_collect *c, uint64_t now_ns)
 	return nr;
 }
 
-static void flush(struct gpu_collect *c, uint64_t now_ns)
+static void flush(struct gpu_collect *c, uint64_t now_ns, bool is_last)
 {
 	sums_flush(&c->sums, now_ns);
 	flops_flush(&c->flops);
+	kernel_samples_flush(&c->kernel_samples, now_ns, is_last);
 	tables_flush(&c->tables);
 	timeline_write_devices(&c->timeline);
 	blame_flush(&c->blame, now_ns);
@@ -315,7 +319,7 @@ size_t gpu_collect_drain(struct gpu_collect *c, uint64_t now_ns)
 	runs_flush(&c->runs, now_ns, awaited_ns);
 	since = now_ns - c->flushed_ns;
 	if (since >= FLUSH_MIN_NS && since >= (now_ns - c->start_ns) / FLUSH_SHARE)
-		flush(c, now_ns);
+		flush(c, now_ns, false);
 	return nr;
 }
 
@@ -333,6 +337,7 @@ static void write_counters(struct gpu_collect *c)
 		{ "records that found a ring full", shared_region_nr_dropped(c->region) },
 		{ "rings given up", shared_region_nr_broken(c->region) },
 		{ "sums that made no sense", c->sums.nr_refused + c->flops.nr_refused },
+		{ "samples that made no sense", c->kernel_samples.nr_refused },
 		{ "activities too late for their place", c->timeline.nr_late },
 		{ "activities whose call was not recorded", c->nr_without_call },
 		{ "activities of graphs whose launch is not known", c->calls.nr_graph_lost },
@@ -364,6 +369,7 @@ static void release(struct gpu_collect *c)
 		return;
 	sums_fini(&c->sums);
 	flops_fini(&c->flops);
+	kernel_samples_fini(&c->kernel_samples);
 	tables_fini(&c->tables);
 	gpu_timeline_fini(&c->timeline);
 	runs_fini(&c->runs);
@@ -390,7 +396,7 @@ void gpu_collect_finish(struct gpu_collect *c, uint64_t now_ns)
 			c->stopped_ns && c->stopped_ns < now_ns ? c->stopped_ns : now_ns);
 	runs_flush(&c->runs, UINT64_MAX, UINT64_MAX);
 	runs_write_started(&c->runs);
-	flush(c, now_ns);
+	flush(c, now_ns, true);
 	memory_points_flush(&c->memory, UINT64_MAX);
 	estimates_write(&c->estimates);
 	write_counters(c);

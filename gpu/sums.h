@@ -1,11 +1,13 @@
 /*
  * The sums that the target keeps of everything the GPU ran, by what, where and from which stack.
  * They only grow; each growth goes into the sink as samples of the GPU columns, and the totals as
- * facts. So the samples of COLUMN_GPU add up to exactly what the target has summed.
+ * facts. So the samples of COLUMN_GPU add up to exactly what the target has summed. The same holds
+ * for samples inside kernels and COLUMN_GPU_SAMPLES.
  */
 #ifndef SPROF_GPU_SUMS_H
 #define SPROF_GPU_SUMS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -13,10 +15,12 @@
 
 struct fact_gpu_flops;
 struct fact_gpu_flops_work;
+struct fact_gpu_pc;
 struct fact_gpu_work;
 struct flops;
 struct gpu_fold;
 struct names;
+struct pc_row_state;
 struct stack_builder;
 
 /* What of one entry of the region is in the sink already. */
@@ -46,6 +50,25 @@ struct sums {
 	struct number_map work_index; /* by a hash of the key */
 	uint64_t nr_refused;	      /* entries that shrank or jumped: untrusted */
 };
+
+/* Sums of samples inside kernels: kernel_samples.c. */
+struct kernel_samples {
+	struct names *names;
+	struct stack_builder *builder;
+	struct pc_row_state *states; /* by row of the region */
+	size_t nr_states, states_capacity;
+	struct fact_gpu_pc *facts; /* rows of several launch stacks are one */
+	size_t nr_facts, facts_capacity;
+	struct number_map fact_index; /* by a hash of the key */
+	uint64_t nr_refused;	      /* rows that shrank or jumped: untrusted */
+};
+
+/*
+ * `is_last`: rows whose source line has not been looked up by now are written without it; else they
+ * are left for later.
+ */
+void kernel_samples_flush(struct kernel_samples *k, uint64_t now_ns, bool is_last);
+void kernel_samples_fini(struct kernel_samples *k);
 
 void sums_flush(struct sums *s, uint64_t now_ns);
 void sums_fini(struct sums *s);

@@ -179,6 +179,13 @@ static const char *counter_name(uint32_t counter)
 		[GPU_COUNT_LAUNCHING_NS] = "ns of launching threads",
 		[GPU_COUNT_FLOPS_FULL] = COUNTER_FLOPS_FULL,
 		[GPU_COUNT_FLOPS_READ_ONLY] = COUNTER_FLOPS_READ_ONLY,
+		[GPU_COUNT_PC_SAMPLES] = COUNTER_PC_SAMPLES,
+		[GPU_COUNT_PC_DROPPED] = COUNTER_PC_DROPPED,
+		[GPU_COUNT_PC_FOREIGN] = COUNTER_PC_FOREIGN,
+		[GPU_COUNT_PC_NO_ROOM] = COUNTER_PC_NO_ROOM,
+		[GPU_COUNT_PC_FULL] = COUNTER_PC_FULL,
+		[GPU_COUNT_PC_CONTEXTS] = "contexts with samples inside kernels",
+		[GPU_COUNT_PC_CUBINS_LEFT_OUT] = "GPU code without room",
 	};
 
 	return counter < sizeof(names) / sizeof(*names) ? names[counter] : NULL;

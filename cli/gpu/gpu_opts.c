@@ -77,6 +77,31 @@ bool record_gpu_parse_overhead(const char *text, struct record_gpu_opts *o)
 	return true;
 }
 
+bool record_gpu_parse_pc_sampling(const char *text, struct record_gpu_opts *o)
+{
+	uint32_t want = GPU_WANT_PC_SAMPLES, period = 0;
+	const size_t word = sizeof("stacks") - 1;
+	char *end;
+
+	if (text && !strncmp(text, "stacks", word)) {
+		want |= GPU_WANT_PC_STACKS;
+		if (text[word] && text[word] != ',')
+			return false;
+		text = text[word] ? text + word + 1 : NULL;
+	}
+	if (text) {
+		if (*text < '0' || *text > '9')
+			return false;
+		errno = 0;
+		period = (uint32_t)strtoul(text, &end, 10);
+		if (errno || *end || strlen(text) > 2 || period < 5 || period > 31)
+			return false;
+	}
+	o->pc_want = want;
+	o->pc_period = period;
+	return true;
+}
+
 bool record_gpu_parse_timeline(const char *text, struct record_gpu_opts *o)
 {
 	unsigned long value;
@@ -172,12 +197,14 @@ void record_gpu_configure(const struct record_gpu_opts *o, struct gpu_config *re
 			  char *ret_capture)
 {
 	*ret = (struct gpu_config){
-		.want = (uint32_t)o->kinds | GPU_WANT_STACKS | GPU_WANT_RECORDS | o->api,
+		.want = (uint32_t)o->kinds | GPU_WANT_STACKS | GPU_WANT_RECORDS | o->api |
+			o->pc_want,
 		.stack_classes = o->stack_classes,
 		.stack_min_ns = o->stack_min_ns,
 		.capture = o->capture,
 		.capture_once = o->capture_once,
 		.max_overhead_ppm = o->max_overhead_ppm,
+		.pc_period = o->pc_period,
 	};
 	if (o->capture_name)
 		snprintf(ret_capture, sizeof(((struct gpu_region *)NULL)->capture_name), "%s",

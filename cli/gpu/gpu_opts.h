@@ -16,6 +16,7 @@ bool record_gpu_parse_kinds(const char *text, struct record_gpu_opts *opts);
 bool record_gpu_parse_overhead(const char *text, struct record_gpu_opts *opts);
 bool record_gpu_parse_timeline(const char *text, struct record_gpu_opts *opts);
 bool record_gpu_parse_capture(const char *text, struct record_gpu_opts *opts);
+bool record_gpu_parse_pc_sampling(const char *text, struct record_gpu_opts *opts); /* or NULL */
 bool record_gpu_parse_backtrace(const char *text, struct record_gpu_opts *opts);
 
 struct gpu_config;

@@ -40,6 +40,8 @@ struct record_gpu_opts {
 	uint64_t kinds;	   /* enum gpu_kind */
 	/* how much of the time of launching threads the library may take; 0: any */
 	uint32_t max_overhead_ppm;
+	uint32_t pc_want;   /* enum gpu_want: samples inside kernels; 0: none */
+	uint32_t pc_period; /* struct gpu_config */
 };
 
 #define GPU_TIMELINE_DEFAULT 100000

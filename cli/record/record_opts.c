@@ -31,6 +31,7 @@ enum { /* keys of the options without a letter */
        OPT_CUDA_API,
        OPT_METRICS,
        OPT_MAX_MEMORY,
+       OPT_PC_SAMPLING,
        OPT_CALLS
 };
 
@@ -58,6 +59,12 @@ static const struct argp_option options[] = {
 	  "Count calls of CUDA's driver API (driver, the default), of its runtime API too "
 	  "(runtime), "
 	  "or every call of both (all), not only those that launch, copy, allocate or wait",
+	  0 },
+	{ "pc-sampling", OPT_PC_SAMPLING, "HOW", OPTION_ARG_OPTIONAL,
+	  "Sample where kernels of the GPU spend their time and why warps wait, by line (sprof "
+	  "report --stalls), every 2^HOW cycles, 5 to 31; stacks or stacks,20: under the launches, "
+	  "which makes kernels run one at a time. It costs GPU time, and the driver may need "
+	  "rights for it",
 	  0 },
 	{ "syscalls", OPT_SYSCALLS, "THRESHOLD", OPTION_ARG_OPTIONAL,
 	  "Count and time all system calls (sprof report --syscalls); those that take THRESHOLD "
@@ -95,6 +102,19 @@ static void check_continuous(struct record_opts *o, struct argp_state *state)
 	o->push.finished = true;
 }
 
+/* The library cannot stop and go on with these samples, as a limit and a range would have it. */
+static void check_pc_sampling(struct record_opts *o, struct argp_state *state)
+{
+	if (!o->gpu.pc_want)
+		return;
+	if (o->gpu.mode == GPU_OFF)
+		argp_error(state, "--pc-sampling and --gpu off exclude each other");
+	if (o->gpu.max_overhead_ppm || o->gpu.capture)
+		argp_error(state, "--pc-sampling samples all kernels of a recording: it goes with "
+				  "neither --max-overhead nor --capture-range");
+	o->gpu.mode = GPU_ON;
+}
+
 static void check(struct record_opts *o, struct argp_state *state)
 {
 	sampling_opts_check(o, state);
@@ -116,6 +136,7 @@ static void check(struct record_opts *o, struct argp_state *state)
 		argp_error(state, "--calls counts all that runs, not a --capture-range");
 	if (o->gpu.capture) /* a capture range is known only where the GPU library runs */
 		o->gpu.mode = GPU_ON;
+	check_pc_sampling(o, state);
 	if (o->continuous.path)
 		check_continuous(o, state);
 }
@@ -127,6 +148,8 @@ static void parse_gpu(int key, const char *text, struct record_opts *o, struct a
 			   GPU_TIMELINE_MAX);
 	if (key == OPT_CAPTURE && !record_gpu_parse_capture(text, &o->gpu))
 		argp_error(state, "'%s' is neither cudaProfilerApi nor nvtx:NAME", text);
+	if (key == OPT_PC_SAMPLING && !record_gpu_parse_pc_sampling(text, &o->gpu))
+		argp_error(state, "'%s' is neither a number from 5 to 31 nor stacks", text);
 	if (key == OPT_CUDA_API && !record_gpu_parse_api(text, &o->gpu))
 		argp_error(state, "'%s' is not driver, runtime or all", text);
 }
@@ -164,6 +187,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPT_STOP_ON_RANGE_END: o->gpu.capture_once = true; return 0;
 	case OPT_CAPTURE:
 	case OPT_TIMELINE:
+	case OPT_PC_SAMPLING:
 	case OPT_CUDA_API: parse_gpu(key, arg, o, state); return 0;
 	case OPT_CALLS: add_calls(arg, o, state); return 0;
 	case OPT_METRICS: o->metrics = arg; return 0;

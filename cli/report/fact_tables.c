@@ -19,6 +19,7 @@
 #include "output/insight/gpu_report.h"
 #include "output/insight/locks_report.h"
 #include "output/insight/range_report.h"
+#include "output/kernels/stalls_report.h"
 #include "output/report/grid_report.h"
 #include "output/report/syscalls_report.h"
 
@@ -42,6 +43,7 @@ static bool write_table(struct buffer *b, const struct profile *p,
 	case REPORT_LOCKS: return locks_report_write(b, p, &how);
 	case REPORT_SYSCALLS: return syscalls_report_write(b, p, &how);
 	case REPORT_FLOPS: return flops_report_write(b, p, o->rows, &how);
+	case REPORT_STALLS: return stalls_report_write(b, p, &how);
 	case REPORT_OPERATORS: /* also a table of samples: sampled_tables.h */
 	case REPORT_FUNCTIONS: break;
 	}
@@ -85,6 +87,7 @@ static void say_why(const struct profile *p, enum report_table table, const char
 		[REPORT_LOCKS] = "no waits for locks",
 		[REPORT_SYSCALLS] = "no counts of system calls",
 		[REPORT_FLOPS] = "no calls of cuBLAS or cuDNN",
+		[REPORT_STALLS] = "no samples inside GPU kernels",
 	};
 	const struct fact_gpu_note *notes;
 	size_t nr;
@@ -104,11 +107,15 @@ static void say_why(const struct profile *p, enum report_table table, const char
 	}
 	if (log_not_collected(p, table))
 		return;
+	if (table == REPORT_STALLS)
+		log_hint(
+			"sprof record --pc-sampling -- PROGRAM takes them, where the driver allows "
+			"it");
 	notes = facts_rows(p, FACT_GPU_NOTE, &nr);
 	for (size_t i = 0; i < nr; i++)
 		log_info("process %llu: %s", (unsigned long long)notes[i].pid,
 			 profile_str(p, (uint32_t)notes[i].text));
-	if (!nr)
+	if (!nr && table != REPORT_STALLS)
 		log_hint("sprof record --gpu on -- PROGRAM collects it where the program uses CUDA "
 			 "or NVTX");
 }

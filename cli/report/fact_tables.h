@@ -21,6 +21,7 @@ enum report_table {
 	REPORT_SYSCALLS,
 	REPORT_OPERATORS,
 	REPORT_FLOPS,
+	REPORT_STALLS,
 };
 
 struct report_facts_opts {

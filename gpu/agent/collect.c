@@ -17,6 +17,7 @@
 #include "gpu/agent/nvtx/capture.h"
 #include "gpu/agent/nvtx/nvtx_names.h"
 #include "gpu/agent/nvtx/range.h"
+#include "gpu/agent/pc/sampling.h"
 #include "gpu/agent/stack/launch_stack.h"
 
 #define DEFAULT_STACK_CLASSES                                                                      \
@@ -49,8 +50,10 @@ static bool needs_cupti(void)
 static void start_cupti(void)
 {
 	governor_begin(agent.region->config.max_overhead_ppm);
+	pc_sampling_begin(); /* first: contexts may come as soon as CUPTI is subscribed to */
 	if (!subscription_start())
 		return;
+	pc_sampling_check();
 	competing_profiler_watch();
 	agent_set_state(GPU_STATE_ACTIVE);
 }
@@ -102,6 +105,7 @@ void collect_retry(void)
 void collect_flush(void)
 {
 	subscription_flush();
+	pc_sampling_read();
 }
 
 void collect_govern(void)

@@ -8,6 +8,7 @@
 #include "gpu/agent/base/estimate.h"
 #include "gpu/agent/base/fold.h"
 #include "gpu/agent/base/lock.h"
+#include "gpu/agent/pc/rows.h"
 #include "gpu/agent/base/region_map.h"
 #include "gpu/agent/base/report.h"
 #include "gpu/agent/base/state.h"
@@ -28,7 +29,7 @@ int agent_prepare(void)
 		region_map_alive,   arena_init,	      thread_init,	python_stack_init,
 		launch_init,	    fold_init,	      estimate_init,	range_init,
 		capture_stack_init, flops_table_init, flops_graph_init, cudnn_plan_init,
-		region_map,
+		pc_rows_init,	    region_map,
 	};
 	int err = 0;
 
@@ -67,6 +68,7 @@ void agent_forget(void)
 	fold_forget();
 	estimate_forget();
 	flops_table_forget();
+	pc_rows_forget();
 	range_forget();
 	thread_forget_counts();
 	report_forget();

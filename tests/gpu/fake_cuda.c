@@ -237,7 +237,7 @@ API CUresult cuModuleGetFunction(void **function, void *module, const char *name
 {
 	struct fake_kernel *k = malloc(sizeof(*k));
 
-	(void)module;
+	k->cubin_crc = fake_module_crc(module);
 	k->name = strdup(name);
 	k->registers = 32 + (uint32_t)strlen(name) % 8;
 	*function = k;
@@ -257,6 +257,7 @@ static void run_kernel(struct fake_op *op, const struct fake_kernel *k, const ui
 	op->kind = 10;
 	op->name = k->name;
 	op->registers = k->registers;
+	op->cubin_crc = k->cubin_crc;
 	for (int i = 0; i < 3; i++) {
 		op->grid[i] = grid[i];
 		op->block[i] = block[i];

@@ -19,5 +19,6 @@ uint64_t fake_now(void);
 void fake_enter(struct fake_call *c);
 int fake_leave(struct fake_call *c);
 void fake_emit(struct fake_op *op);
+uint64_t fake_module_crc(const void *module);
 
 #endif

@@ -46,6 +46,7 @@
 #include "tests/gpu/fake_clock.h"
 #include "tests/gpu/fake_cupti.h"
 #include "tests/gpu/fake_gpu.h"
+#include "tests/gpu/fake_pc.h"
 
 #define API __attribute__((visibility("default")))
 #define NR_KINDS 64
@@ -70,7 +71,9 @@ static bool enabled_kinds[NR_KINDS], enabled_cbids[3][NR_CBIDS];
 /* for the subscriber and what is enabled */
 static pthread_mutex_t state_lock = PTHREAD_MUTEX_INITIALIZER;
 
-static void note(const char *function)
+static void *(*current_context)(void); /* of libcuda */
+
+void fake_cupti_note(const char *function)
 {
 	const char *path = getenv("FAKE_LOG");
 	char line[128];
@@ -92,6 +95,7 @@ static void on_api(uint32_t domain, uint32_t site, uint32_t cbid, uint32_t corre
 		.site = site,
 		.function = domain == 1 ? fake_driver_name(cbid) : fake_runtime_name(cbid),
 		.result = result,
+		.context = current_context ? current_context() : NULL,
 		.data = data,
 		.correlation = correlation,
 	};
@@ -105,6 +109,8 @@ static void on_op(const struct fake_op *op)
 {
 	bool whole = op->graph && enabled_kinds[51]; /* graph level: no records of the nodes */
 
+	if (op->kind == 10 && current_context)
+		fake_pc_kernel(op, current_context());
 	if (op->kind < NR_KINDS && enabled_kinds[op->kind] && (!whole || op->kind == 51))
 		fake_buffers_add(op);
 }
@@ -137,7 +143,26 @@ API int cuptiGetGraphNodeId(const uint64_t *node, uint64_t *id)
 	return node ? 0 : 1;
 }
 
-static const struct fake_tool tool = { on_api, on_op, on_node };
+struct module_data {
+	uint32_t id;
+	size_t size;
+	const void *cubin;
+};
+
+static void on_resource(uint32_t cbid, void *context, const void *cubin, size_t size)
+{
+	const struct module_data m = { .id = 1, .size = size, .cubin = cubin };
+	const struct {
+		void *context, *handle;
+		const struct module_data *module;
+	} d = { .context = context, .module = &m };
+	callback_fn f = __atomic_load_n(&callback, __ATOMIC_ACQUIRE);
+
+	if (f && __atomic_load_n(&enabled_cbids[2][cbid], __ATOMIC_RELAXED))
+		f(__atomic_load_n(&callback_user, __ATOMIC_RELAXED), 3, cbid, &d);
+}
+
+static const struct fake_tool tool = { on_api, on_op, on_node, on_resource };
 
 static void *driver_symbol(const char *name)
 {
@@ -151,6 +176,7 @@ static bool hook(const struct fake_tool *t)
 	void (*set)(const struct fake_tool *) =
 		(void (*)(const struct fake_tool *))driver_symbol("fake_cuda_set_tool");
 
+	current_context = (void *(*)(void))driver_symbol("fake_cuda_context");
 	if (set)
 		set(t);
 	return set;
@@ -182,7 +208,7 @@ API int cuptiSubscribe(void **subscriber, callback_fn f, void *user)
 {
 	int err = 0;
 
-	note("cuptiSubscribe");
+	fake_cupti_note("cuptiSubscribe");
 	if (is_held())
 		return (int)fake_number("FAKE_SUBSCRIBE_ERROR");
 	pthread_mutex_lock(&state_lock);
@@ -211,7 +237,7 @@ API int cuptiSubscribe_v2(void **subscriber, callback_fn f, void *user, struct s
 {
 	const char *holder = getenv("FAKE_HOLDER");
 
-	note("cuptiSubscribe_v2");
+	fake_cupti_note("cuptiSubscribe_v2");
 	if (!is_held())
 		return cuptiSubscribe(subscriber, f, user);
 	if (holder && p->old_name)
@@ -222,7 +248,7 @@ API int cuptiSubscribe_v2(void **subscriber, callback_fn f, void *user, struct s
 
 API int cuptiUnsubscribe(void *subscriber)
 {
-	note("cuptiUnsubscribe");
+	fake_cupti_note("cuptiUnsubscribe");
 	pthread_mutex_lock(&state_lock);
 	if (subscriber != &callback || !callback) {
 		pthread_mutex_unlock(&state_lock);
@@ -237,7 +263,7 @@ API int cuptiUnsubscribe(void *subscriber)
 
 API int cuptiFinalize(void)
 {
-	note("cuptiFinalize");
+	fake_cupti_note("cuptiFinalize");
 	__atomic_store_n(&callback, NULL, __ATOMIC_RELEASE);
 	pthread_mutex_lock(&state_lock);
 	memset(enabled_kinds, 0, sizeof(enabled_kinds));
@@ -272,7 +298,7 @@ API int cuptiActivityEnable(uint32_t kind)
 	const char *error = getenv("FAKE_KIND_ERROR");
 	const char *colon = error ? strchr(error, ':') : NULL;
 
-	note("cuptiActivityEnable");
+	fake_cupti_note("cuptiActivityEnable");
 	if (colon && (uint32_t)atol(error) == kind)
 		return atoi(colon + 1);
 	if (kind >= NR_KINDS || !fake_record_size(kind))
@@ -300,9 +326,10 @@ API int cuptiActivityDisable(uint32_t kind)
 {
 	uint32_t (*in_flight)(void) = (uint32_t(*)(void))driver_symbol("fake_cuda_in_flight");
 
-	note("cuptiActivityDisable");
+	fake_cupti_note("cuptiActivityDisable");
 	while (fake_is_realistic() && kind == 10 && enabled_kinds[10] && in_flight && in_flight()) {
-		note("deadlock: cuptiActivityDisable(CONCURRENT_KERNEL) beside a launch");
+		fake_cupti_note(
+			"deadlock: cuptiActivityDisable(CONCURRENT_KERNEL) beside a launch");
 		for (;;)
 			pause();
 	}
@@ -315,14 +342,14 @@ API int cuptiActivityDisable(uint32_t kind)
 
 API int cuptiActivityRegisterCallbacks(fake_requested_fn r, fake_completed_fn c)
 {
-	note("cuptiActivityRegisterCallbacks");
+	fake_cupti_note("cuptiActivityRegisterCallbacks");
 	fake_buffers_register(r, c);
 	return 0;
 }
 
 API int cuptiActivityRegisterTimestampCallback(uint64_t (*f)(void))
 {
-	note("cuptiActivityRegisterTimestampCallback");
+	fake_cupti_note("cuptiActivityRegisterTimestampCallback");
 	if (!f)
 		return 1;
 	fake_clock_register(f);
@@ -345,7 +372,7 @@ API int cuptiActivitySetAttribute(uint32_t attribute, size_t *size, void *value)
 		return 1;
 	memcpy(&set, value, *size);
 	snprintf(line, sizeof(line), "attribute %u = %zu", attribute, set);
-	note(line);
+	fake_cupti_note(line);
 	return 0;
 }
 
@@ -354,9 +381,9 @@ API int cuptiActivityFlushAll(uint32_t flag)
 {
 	static uint32_t flushing;
 
-	note("cuptiActivityFlushAll");
+	fake_cupti_note("cuptiActivityFlushAll");
 	if (__atomic_fetch_add(&flushing, 1, __ATOMIC_ACQ_REL) && fake_is_realistic()) {
-		note("crash: cuptiActivityFlushAll beside another one");
+		fake_cupti_note("crash: cuptiActivityFlushAll beside another one");
 		abort();
 	}
 	fake_buffers_flush(flag & 1);
@@ -419,6 +446,7 @@ API int cuptiGetResultString(int result, const char **text)
 	} texts[] = {
 		{ 15, "CUPTI_ERROR_NOT_INITIALIZED" },
 		{ 21, "CUPTI_ERROR_INVALID_KIND" },
+		{ 27, "CUPTI_ERROR_NOT_SUPPORTED" },
 		{ 35, "CUPTI_ERROR_INSUFFICIENT_PRIVILEGES" },
 		{ 39, "CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED" },
 		{ 999, "CUPTI_ERROR_UNKNOWN" },

@@ -1,6 +1,6 @@
 /*
- * The calls of the fake libcuda.so.1 that no tool sees: those before the first launch. Contexts,
- * modules and streams are numbers; an event is the time that fake_cuda.c wrote into it.
+ * The calls of the fake libcuda.so.1 that no tool sees: those before the first launch. Contexts
+ * and streams are numbers; an event is the time that fake_cuda.c wrote into it.
  *
  *	FAKE_DEVICES=n		the number of devices, else 2
  *	FAKE_DEVICE_ERROR=n	cuDeviceGetCount fails with n
@@ -28,21 +28,9 @@ API CUresult cuDeviceGet(int *d, int number)
 	return 0;
 }
 
-API CUresult cuDevicePrimaryCtxRetain(void **context, int d)
-{
-	*context = (void *)(uintptr_t)(d + 1);
-	return 0;
-}
-
 API CUresult cuCtxSetCurrent(void *context)
 {
 	return !context;
-}
-
-API CUresult cuModuleLoadData(void **module, const void *image)
-{
-	*module = (void *)image;
-	return !image;
 }
 
 API CUresult cuStreamCreate(void **stream, unsigned int flags)

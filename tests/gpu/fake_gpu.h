@@ -27,6 +27,7 @@ struct fake_op {
 	uint64_t graph_node;
 	uint32_t graph;
 	uint32_t graph_nodes; /* GRAPH_TRACE: how many kernels it stands for */
+	uint64_t cubin_crc;   /* kernel: of its code */
 };
 
 struct fake_tool {
@@ -36,16 +37,29 @@ struct fake_tool {
 	void (*op)(const struct fake_op *op); /* at its launch: it may end in the future */
 	/* cbid of the domain of resources; a node begins with its id, a uint64_t */
 	void (*node)(uint32_t cbid, const uint64_t *node, const uint64_t *original);
+	/* cbid of that domain; 1: a context was made, 2: it goes, 6: a module was loaded */
+	void (*resource)(uint32_t cbid, void *context, const void *cubin, size_t size);
 };
 
 /* Exported by libcuda.so.1. NULL removes the tool. */
 void fake_cuda_set_tool(const struct fake_tool *tool);
 const struct fake_tool *fake_cuda_tool(void);
+void *fake_cuda_context(void); /* the current one */
 
 /* A kernel; it runs for 100 ns per block of its grid. */
 struct fake_kernel {
 	const char *name;
 	uint32_t registers;
+	uint64_t cubin_crc;
 };
+
+static inline uint64_t fake_cubin_crc(const void *cubin, size_t size)
+{
+	uint64_t sum = 5381;
+
+	for (size_t i = 0; i < size; i++)
+		sum = sum * 33 + ((const unsigned char *)cubin)[i];
+	return sum;
+}
 
 #endif

@@ -8,7 +8,7 @@ setup_file() {
 	[ -e tests/gpu/own_cupti.c ] || return 0
 	mkdir -p "$t/new"
 	gcc -shared -fpic -O1 -w -DFAKE_VERSION=12 -DFAKE_API_VERSION=28 -DNEWEST -Wl,-soname,libcupti.so.12 -D_GNU_SOURCE -I. \
-		-o "$t/new/libcupti.so.12" tests/gpu/fake_{cupti,records,buffers,clock}.c tests/gpu/own_cupti.c
+		-o "$t/new/libcupti.so.12" tests/gpu/fake_{cupti,pc,records,buffers,clock}.c tests/gpu/own_cupti.c
 	ln -s libcupti.so.12 "$t/new/libcupti.so"
 	gcc -O1 -w -o "$t/own_cupti" tests/gpu/own_cupti.c
 	gcc -shared -fpic -w -DLIBRARY -DNEEDED=cuptiNewest -Wl,--disable-new-dtags,-rpath,"$t/new" -o "$t/library.so" \

@@ -15,9 +15,9 @@ setup_file() {
 	gcc $flags $library -fno-stack-protector -fno-plt -ftls-model=initial-exec -Wl,-z,now,-z,nodelete \
 		-o "$BATS_FILE_TMPDIR/libsprof-gpu.so" $(find gpu/agent -name "*.c")
 	gcc $flags $library -Wl,-soname,libcuda.so.1 -o "$BATS_FILE_TMPDIR/libcuda.so.1" \
-		tests/gpu/fake_cuda.c tests/gpu/fake_driver.c tests/gpu/fake_memory.c tests/gpu/fake_collective.c
+		tests/gpu/fake_cuda.c tests/gpu/fake_context.c tests/gpu/fake_driver.c tests/gpu/fake_memory.c tests/gpu/fake_collective.c
 	gcc $flags $library -DFAKE_VERSION=12 -Wl,-soname,libcupti.so.12 -o "$BATS_FILE_TMPDIR/cuda12/libcupti.so.12" \
-		tests/gpu/fake_cupti.c tests/gpu/fake_buffers.c tests/gpu/fake_clock.c tests/gpu/fake_records.c
+		tests/gpu/fake_cupti.c tests/gpu/fake_buffers.c tests/gpu/fake_clock.c tests/gpu/fake_pc.c tests/gpu/fake_records.c
 	gcc $flags -no-pie -o "$BATS_FILE_TMPDIR/gpu_work" tests/targets/gpu_work.c -ldl
 	ln -s cuda12/libcupti.so.12 "$BATS_FILE_TMPDIR/libcupti.so"
 	gcc $flags $library -Wl,-z,lazy -o "$BATS_FILE_TMPDIR/libcompetitor.so" tests/gpu/competing_profiler.c -L"$BATS_FILE_TMPDIR" -lcupti -ldl

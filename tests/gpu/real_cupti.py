@@ -34,7 +34,10 @@ library = ctypes.CDLL(sys.argv[1])
 for function in """cuptiSubscribe cuptiUnsubscribe cuptiEnableCallback cuptiActivityEnable cuptiActivityDisable
         cuptiActivityRegisterCallbacks cuptiActivityFlushAll cuptiActivityGetNumDroppedRecords cuptiGetTimestamp
         cuptiActivityRegisterTimestampCallback cuptiActivitySetAttribute cuptiGetResultString cuptiFinalize
-        cuptiActivityEnableAndDump cuptiActivityGetNextRecord cuptiGetVersion cuptiGetCallbackName""".split():
+        cuptiActivityEnableAndDump cuptiActivityGetNextRecord cuptiGetVersion cuptiGetCallbackName
+        cuptiPCSamplingEnable cuptiPCSamplingDisable cuptiPCSamplingGetData cuptiPCSamplingGetNumStallReasons
+        cuptiPCSamplingGetStallReasons cuptiPCSamplingSetConfigurationAttribute cuptiGetSassToSourceCorrelation
+        cuptiGetCubinCrc""".split():
     getattr(library, function)
 version = ctypes.c_uint32()
 error = library.cuptiGetVersion(ctypes.byref(version))
@@ -51,4 +54,13 @@ for cbid, expected in NAMES.items():
 # The list of names has no holes: the agent stops at the first id without a name.
 count = next(i for i in range(1, 2000) if library.cuptiGetCallbackName(1, i, ctypes.byref(name)))
 assert count > 653 and all(library.cuptiGetCallbackName(1, i, ctypes.byref(name)) for i in range(count, count + 50))
+# PC sampling: CUPTI takes the sizes of parameters that gpu/agent/cupti/pc_abi.h has, and refuses a context that is none.
+code = (ctypes.c_uint64 * 8)(*range(8))
+crc = (ctypes.c_uint64 * 4)(32, 64, ctypes.addressof(code), 0)
+assert not library.cuptiGetCubinCrc(ctypes.byref(crc)) and crc[3], "no checksum of code"
+other = (ctypes.c_uint64 * 4)(32, 56, ctypes.addressof(code), 0)
+assert not library.cuptiGetCubinCrc(ctypes.byref(other)) and other[3] != crc[3], "the checksum does not depend on the code"
+line = (ctypes.c_uint64 * 8)(64, ctypes.addressof(code), ctypes.addressof(ctypes.create_string_buffer(b"kernel")), 64)
+assert library.cuptiGetSassToSourceCorrelation(ctypes.byref(line)), "a line of code that is none"
+assert library.cuptiPCSamplingEnable(ctypes.byref((ctypes.c_uint64 * 3)(24, 0, 0))), "PC sampling without a context"
 print("libcupti", version.value, count - 1, "driver calls", "kernel", stride(library, 10))

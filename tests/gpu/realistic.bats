@@ -60,3 +60,7 @@ in_realistic_model() { # FILE [FILTER]
 @test "competing profilers get CUPTI in the realistic model" {
 	in_realistic_model competing_profiler
 }
+
+@test "samples inside kernels are the same in the realistic model" {
+	in_realistic_model pc_sampling
+}

@@ -13,6 +13,7 @@ gpu/agent/base/region.h, which shares no code with sprof's.
       --attach=MS         start the program without a socket, attach after that time
       --cycles=N          attach and stop N times, each time after --calls=N kernels; then make END_FILE
       --rows-first=MS     send (empty) unwind rows, and start only after that time
+      --pc-period=N       gpu_config.pc_period
       --records           print every record, in order of time
 
 Lines: state, counter, failure, api, fold, range, device, record, and stack names of the program's own functions.
@@ -36,6 +37,8 @@ STATES = "dormant no_cuda active waiting failed detached exited".split()
 FOLDS = "? kernel memcpy memset graph sync alloc free overhead".split()
 RECORDS = "? pad api kernel memcpy memset sync overhead graph memory pool range mark name drops untimed".split()
 AREAS = "strings stacks ranges folds apis devices lanes".split()
+PC_ROWS = 10688 # gpu_region.pc_rows
+PC_LINES = "awaited known none no_code".split()
 
 
 child = None
@@ -168,6 +171,14 @@ def print_all(region, names, with_records):
         if region.u32(at):
             print("device", i, region.string(region.u32(at + 4)), "sms=%d" % region.u32(at + 48),
                   "allocated=%d" % region.u64(at + 80), "peak=%d" % region.u64(at + 88))
+    rows, _, used, size = struct.unpack_from("<QQQI", region.map, PC_ROWS)
+    for at in range(rows, rows + used * size, size):
+        is_used, name, cubin, pc, stall, stack, where, state, file, line, samples, idle = struct.unpack_from(
+            "<IIQQIIIIIIQQ", region.map, at)
+        if is_used:
+            print("pc", region.string(name), "pc=%d" % pc, region.string(stall).rpartition("stalled_")[2],
+                  "samples=%d" % samples, "idle=%d" % idle, PC_LINES[state],
+                  "%s:%d" % (region.string(file), line), names.stack(region, stack))
     lost = sum(region.u64(at + 24) for _, at in region.entries("lanes"))
     print("ring_dropped", lost)
     if with_records:
@@ -240,6 +251,7 @@ def configure(region, options):
     struct.pack_into("<I", region.map, 68, int(options.get("classes", "0"), 0))
     struct.pack_into("<Q", region.map, 72, int(options.get("stack-min", "0")))
     struct.pack_into("<I", region.map, 80, int(options.get("flush", "20")))
+    struct.pack_into("<I", region.map, 100, int(options.get("pc-period", "0")))
 
 
 def cycles(region, connection, child, options):

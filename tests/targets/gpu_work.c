@@ -24,6 +24,8 @@
  *	paced:MS	a launch every 10 ms for that long, without waiting for any
  *	idle:MS		nothing
  *	rate:MS		100 launches each ms
+ *	code:WHAT	loads code, "FAKE-CUBIN WHAT", in which kernels are from then on
+ *	context:N	N launches in a context of their own, which is made and destroyed
  *	spin:MS		launches for that long; the file that SPIN_COUNT names gets how often
  */
 #include <dlfcn.h>
@@ -40,6 +42,8 @@
 #define MAX_THREADS 32
 
 static int (*init)(unsigned int);
+static int (*create_context)(void **, unsigned int, int), (*destroy_context)(void *);
+static int (*load_module)(void **, const void *);
 static int (*set_device)(uint32_t);
 static int (*get_function)(void **, void *, const char *);
 static int (*launch_kernel)(void *, uint32_t, uint32_t, uint32_t, uint32_t, uint32_t, uint32_t,
@@ -67,6 +71,9 @@ static const struct {
 	void *to;
 } entries[] = {
 	{ "cuInit", &init },
+	{ "cuCtxCreate_v2", &create_context },
+	{ "cuCtxDestroy_v2", &destroy_context },
+	{ "cuModuleLoadData", &load_module },
 	{ "cuCtxSetDevice", &set_device },
 	{ "cuModuleGetFunction", &get_function },
 	{ "cuLaunchKernel", &launch_kernel },
@@ -399,6 +406,26 @@ static void competitor_beside_threads(long n)
 		pthread_join(threads[i], NULL);
 }
 
+static void load_code(const char *what)
+{
+	char image[64];
+	void *module;
+
+	snprintf(image, sizeof(image), "FAKE-CUBIN %s", what);
+	load_module(&module, image);
+	get_function(&gemm, module, "gemm_kernel");
+	get_function(&relu, module, "relu_kernel");
+}
+
+static NOINLINE void in_context(long n)
+{
+	void *context;
+
+	create_context(&context, 0, 0);
+	launch_some(n);
+	destroy_context(context);
+}
+
 static void quit(void)
 {
 	printf("done %d\n", calls);
@@ -451,6 +478,10 @@ static void act(const char *what)
 		idle(n);
 	else if (!strncmp(what, "spin:", 5))
 		spin(n);
+	else if (!strncmp(what, "code:", 5))
+		load_code(colon + 1);
+	else if (!strncmp(what, "context:", 8))
+		in_context(n);
 	else if (!strncmp(what, "rate:", 5))
 		keep_rate(n);
 	else

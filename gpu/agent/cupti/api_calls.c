@@ -17,11 +17,12 @@
 #include "gpu/agent/stack/capture_stack.h"
 #include "gpu/agent/stack/launch_stack.h"
 
-static uint8_t classes[2][GPU_MAX_CBIDS]; /* atomic: set while other callbacks run */
-static uint32_t stack_classes;		  /* atomic */
-static uint64_t stack_min_ticks;	  /* atomic */
-static int (*finalize)(void);		  /* atomic */
-static uint32_t finalized;		  /* atomic */
+static uint8_t classes[2][GPU_MAX_CBIDS];	/* atomic: set while other callbacks run */
+static uint32_t stack_classes;			/* atomic */
+static uint64_t stack_min_ticks;		/* atomic */
+static int (*finalize)(void);			/* atomic */
+static uint32_t finalized;			/* atomic */
+static const struct api_calls_watcher *watcher; /* atomic; NULL: none */
 
 void api_calls_set_class(uint32_t domain, uint32_t cbid, uint32_t api_class)
 {
@@ -63,6 +64,24 @@ uint32_t api_calls_class_of(const char *name)
 		    strstr(name, rules[i].has))
 			return rules[i].api_class;
 	return GPU_API_OTHER;
+}
+
+void api_calls_watch(const struct api_calls_watcher *w)
+{
+	__atomic_store_n(&watcher, w, __ATOMIC_RELEASE);
+}
+
+static const struct api_calls_watcher *get_watcher(void)
+{
+	return __atomic_load_n(&watcher, __ATOMIC_ACQUIRE);
+}
+
+void api_calls_end_watch(void)
+{
+	const struct api_calls_watcher *w = get_watcher();
+
+	if (w)
+		w->end();
 }
 
 bool api_calls_finalize_next(int (*f)(void))
@@ -154,6 +173,14 @@ static void enter(uint32_t domain, const struct cupti_callback_data *d)
 		t->runtime_call = d->correlation_id;
 }
 
+static __attribute__((noinline)) void tell_launch(uint32_t api_class, void *context)
+{
+	const struct api_calls_watcher *w = get_watcher();
+
+	if (w && (api_class == GPU_API_LAUNCH || api_class == GPU_API_GRAPH_LAUNCH))
+		w->launch(context);
+}
+
 static void leave(uint32_t domain, uint32_t cbid, const struct cupti_callback_data *d,
 		  const void *frame)
 {
@@ -208,6 +235,8 @@ static void leave(uint32_t domain, uint32_t cbid, const struct cupti_callback_da
 	}
 	if (!(t->counts[THREAD_LAUNCHES] & 1023))
 		thread_count(t, THREAD_CALLBACK_TICKS, clock_ticks() - now);
+	if (__builtin_expect(get_watcher() != NULL, 0))
+		tell_launch(api_class, d->context);
 	governor_pay(t, now);
 }
 
@@ -236,6 +265,18 @@ static void take_node(uint32_t cbid, const struct cupti_resource_data *d, const 
 	capture_stack_note(id, launch_stack(t, frame));
 }
 
+static void take_resource(uint32_t cbid, const struct cupti_resource_data *d, const void *frame)
+{
+	const struct api_calls_watcher *w = get_watcher();
+
+	if (cbid != CUPTI_CBID_NODE_CREATED && cbid != CUPTI_CBID_NODE_CLONED) {
+		if (w)
+			w->resource(cbid, d);
+	} else if (agent_collects()) {
+		take_node(cbid, d, frame);
+	}
+}
+
 static void pass_gate(uint32_t site, uint32_t cbid)
 {
 	uint32_t api_class = class_of(GPU_API_DRIVER, cbid);
@@ -254,8 +295,8 @@ void api_calls_callback(void *user, uint32_t domain, uint32_t cbid, const void *
 
 	(void)user;
 	if (domain == CUPTI_RESOURCE) {
-		if (agent_collects())
-			take_node(cbid, data, __builtin_frame_address(0));
+		if (*agent.alive)
+			take_resource(cbid, data, __builtin_frame_address(0));
 		return;
 	}
 	if (domain == CUPTI_DRIVER_API && launch_gate_is_needed() && *agent.alive)

@@ -25,4 +25,20 @@ bool api_calls_finalize_next(int (*finalize)(void));
 /* True once it has been called and has returned. */
 bool api_calls_finalized(void);
 
+/* What else wants to know of callbacks. The first two are called in threads of the target. */
+struct api_calls_watcher {
+	/*
+	 * a context or a module comes or goes: CUPTI_CBID_CONTEXT_CREATED and so on; also while
+	 * `end` is under way
+	 */
+	void (*resource)(uint32_t cbid, const struct cupti_resource_data *data);
+	/* a launch in this context (a CUcontext) has returned */
+	void (*launch)(void *context);
+	/* the subscription ends; the lock is held (base/lock.h) */
+	void (*end)(void);
+};
+/* NULL: none from here on, but threads may be in one of its functions still. */
+void api_calls_watch(const struct api_calls_watcher *watcher);
+void api_calls_end_watch(void); /* calls `end` */
+
 #endif

@@ -51,25 +51,39 @@ static const struct {
 	BIND(graph_node_id, "cuptiGetGraphNodeId"),
 	BIND(activity_enable_and_dump, "cuptiActivityEnableAndDump"),
 	BIND(subscribe_v2, "cuptiSubscribe_v2"),
+	BIND(pc.enable, "cuptiPCSamplingEnable"),
+	BIND(pc.disable, "cuptiPCSamplingDisable"),
+	BIND(pc.configure, "cuptiPCSamplingSetConfigurationAttribute"),
+	BIND(pc.get_data, "cuptiPCSamplingGetData"),
+	BIND(pc.nr_stalls, "cuptiPCSamplingGetNumStallReasons"),
+	BIND(pc.stall_names, "cuptiPCSamplingGetStallReasons"),
+	BIND(pc.source_line, "cuptiGetSassToSourceCorrelation"),
+	BIND(pc.cubin_crc, "cuptiGetCubinCrc"),
 #undef BIND
 };
 #define NR_REQUIRED 8
 
+void cupti_add_error(struct text *text, int error)
+{
+	const char *words = NULL;
+
+	if (cupti.result_string && !cupti.result_string(error, &words) && words)
+		text_add(text, words);
+	else
+		text_add(text, "CUPTI error");
+	text_add(text, " (");
+	text_add_number(text, (uint64_t)error);
+	text_add(text, ")");
+}
+
 void cupti_report_error(uint32_t code, int error, const char *what)
 {
 	struct text text = { .length = 0 };
-	const char *words = NULL;
 
 	text_add(&text, "cannot ");
 	text_add(&text, what);
 	text_add(&text, ": ");
-	if (cupti.result_string && !cupti.result_string(error, &words) && words)
-		text_add(&text, words);
-	else
-		text_add(&text, "CUPTI error");
-	text_add(&text, " (");
-	text_add_number(&text, (uint64_t)error);
-	text_add(&text, ")");
+	cupti_add_error(&text, error);
 	report(code, (uint32_t)error, &text);
 }
 

@@ -6,6 +6,9 @@
 
 #include "gpu/agent/base/image.h"
 #include "gpu/agent/cupti/cupti_abi.h"
+#include "gpu/agent/cupti/pc_abi.h"
+
+struct text;
 
 /* CUPTI's functions; the optional ones may be NULL. */
 struct cupti {
@@ -32,6 +35,7 @@ struct cupti {
 	int (*graph_node_id)(void *node, uint64_t *ret_id);
 	int (*subscribe_v2)(void **ret_subscriber, cupti_callback_fn callback, void *user,
 			    struct cupti_subscriber_params *params);
+	struct cupti_pc_functions pc;
 };
 
 extern struct cupti cupti;
@@ -50,6 +54,8 @@ int cupti_find_theirs(struct image *ret);
  * for CUPTI's frames when the first launch is walked.
  */
 void cupti_map(void);
+/* Adds CUPTI's words for the error, and its number. */
+void cupti_add_error(struct text *text, int error);
 /* Reports "cannot WHAT: " and CUPTI's words for the error. */
 void cupti_report_error(uint32_t code, int error, const char *what);
 

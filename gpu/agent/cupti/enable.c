@@ -159,9 +159,9 @@ static bool is_wanted(uint32_t domain, uint32_t api_class)
 {
 	static const uint32_t wants[] = {
 		[GPU_API_OTHER] = GPU_WANT_API_ALL,
-		[GPU_API_LAUNCH] = GPU_WANT_KERNELS | GPU_WANT_LAUNCHES,
-		[GPU_API_GRAPH_LAUNCH] =
-			GPU_WANT_KERNELS | GPU_WANT_GRAPH_TRACE | GPU_WANT_LAUNCHES,
+		[GPU_API_LAUNCH] = GPU_WANT_KERNELS | GPU_WANT_LAUNCHES | GPU_WANT_PC_SAMPLES,
+		[GPU_API_GRAPH_LAUNCH] = GPU_WANT_KERNELS | GPU_WANT_GRAPH_TRACE |
+					 GPU_WANT_LAUNCHES | GPU_WANT_PC_SAMPLES,
 		[GPU_API_MEMCPY] = GPU_WANT_MEMCPY,
 		[GPU_API_MEMSET] = GPU_WANT_MEMSET,
 		[GPU_API_SYNC] = GPU_WANT_SYNC,
@@ -225,6 +225,11 @@ static void enable_known_launches(void *subscriber)
 
 void enable_callbacks(void *subscriber)
 {
+	if (agent_wants(GPU_WANT_PC_SAMPLES)) {
+		enable_call(subscriber, CUPTI_RESOURCE, CUPTI_CBID_CONTEXT_CREATED);
+		enable_call(subscriber, CUPTI_RESOURCE, CUPTI_CBID_CONTEXT_DESTROY_STARTING);
+		enable_call(subscriber, CUPTI_RESOURCE, CUPTI_CBID_MODULE_LOADED);
+	}
 	if (!cupti.callback_name) {
 		enable_known_launches(subscriber);
 		return;

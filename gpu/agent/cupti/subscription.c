@@ -159,6 +159,7 @@ void subscription_flush_at_exit(void)
 {
 	if (!subscriber)
 		return;
+	api_calls_end_watch();
 	cupti_clock_read();
 	cupti.flush_all(0);
 	enable_devices();
@@ -192,6 +193,7 @@ static bool finalize_in_a_call(void)
 
 static void end_records(void)
 {
+	api_calls_end_watch();
 	disable_kinds();
 	cupti_clock_read();
 	cupti.flush_all(0);

@@ -55,6 +55,20 @@ def launched_by(folded, function):
         expect(not broken, f"{ns} ns have an incomplete stack: {stack}")
 
 
+def samples_are_in(stalls, folded, kernel):
+    """Every sample inside kernels is in those of that name, and the flame graph has the samples of the table."""
+    rows = stalls["rows"]
+    expect(rows, "no samples inside kernels")
+    others = {row["kernel"] for row in rows if not re.search(kernel, row["kernel"])}
+    expect(not others, f"samples are in {', '.join(sorted(others))}")
+    table, flame = sum(row["samples"] for row in rows), sum(n for _, n in folded)
+    expect(table == flame == stalls["samples"], f"{stalls['samples']} samples, the table has {table}, the flame graph {flame}")
+    expect(all(row["idle_samples"] <= row["samples"] for row in rows), "more samples without any instruction than samples")
+    reasons = {row["stall"] for row in rows}
+    expect(len(reasons) > 1, f"all samples have one reason, {reasons}")
+    return table, reasons
+
+
 def calls_are(report, pattern, wanted):
     """The rows whose names match have exactly that many calls; returns their time."""
     rows = [r for r in report["rows"] if re.search(pattern, r["name"])]

@@ -8,9 +8,10 @@ import xml.dom.minidom
 
 import judges
 from judges import expect, near
-from runner import AGENT, LOAD, ROOT, SPROF
+from runner import AGENT, LOAD, ROOT, SPROF, Skip
 
 PAUSES = (20, 20) # number, ms
+PC_REFUSED = 22 # GPU_FAIL_PC_SAMPLING
 CROWD = (32, 2000) # threads, launches of each
 
 
@@ -163,6 +164,20 @@ def flame(r):
     return os.path.basename(svg)
 
 
+def stalls(r):
+    """Samples inside kernels, where the driver allows them"""
+    command = [LOAD, "spin:200:1000000"]
+    out, recording = r.record("stalls.data", command, ["--pc-sampling"])
+    for note in recording.report()["notes"]:
+        if note["code"] == PC_REFUSED:
+            raise Skip(note["text"])
+    table = recording.report("stalls")
+    nr, reasons = judges.samples_are_in(table, recording.folded("gpu-samples"), "^spin$")
+    alone = number(r.run(command), "events_ns")
+    return (f"{nr} samples, {len(reasons)} reasons, {table['dropped']} dropped, {table['foreign']} of others, buffer full "
+            f"{table['buffer_full']} times; the kernels took {number(out, 'events_ns') / 1e6:.3f} ms, and {alone / 1e6:.3f} ms alone")
+
+
 def nvcc(r):
     """Launches of the runtime's <<<>>>"""
     program = r.path("cuda_user")
@@ -195,4 +210,4 @@ def needs(r, name):
     return ""
 
 
-CHECKS = [launches, sums, timeline, pauses, memory, pools, graphs, capture, processes, threads, flame, nvcc, ncu]
+CHECKS = [launches, sums, timeline, pauses, memory, pools, graphs, capture, processes, threads, flame, stalls, nvcc, ncu]

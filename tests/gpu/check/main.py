@@ -59,6 +59,7 @@ CLAIMS = [
     ("detaching from an idle program ends in time", "idle"),
     ("detaching leaves no cost behind", "residue"),
     ("launches of the runtime's <<<>>> are seen", "nvcc"),
+    ("samples inside kernels: that CUPTI samples at all beside its records, and what that costs", "stalls"),
     ("torch: slow-down of a step beside no profiler and torch.profiler", "torch_gpt"),
     ("torch: the same kernels as torch.profiler's, and their times within 1 %", "torch_gpt"),
     ("torch: CUDA graphs", "torch_graphs"),

@@ -27,6 +27,16 @@ def lose_call(report):
     report["rows"][0]["calls"] -= 1
 
 
+def lose_sample(report):
+    if report["report"] == "stalls":
+        report["rows"][0]["samples"] -= 1
+
+
+def foreign_samples(report):
+    if report["report"] == "stalls":
+        report["rows"][0]["kernel"] = "other"
+
+
 def gain_call(report):
     report["rows"][0]["calls"] += 1
 
@@ -131,7 +141,8 @@ def no_function(lines):
 
 
 REPORTS = {f.__name__: f for f in (lose_call, gain_call, one_ns_of_idle, years_of_wall, never_busy, slow_kernels, half_the_peak,
-                                   one_process, half_the_bytes, nothing, outside_is_unknown, graphs_are_unknown)}
+                                   one_process, half_the_bytes, nothing, outside_is_unknown, graphs_are_unknown,
+                                   lose_sample, foreign_samples)}
 LOST = {"discarded": "activities discarded", "without_times": "activities without a time", "without_launch": "activities without a launch",
         "without_record": "launches without a record"}
 TRACES = {f.__name__: f for f in (orphan, early, late, overlapping, years_later, nothing_is_freed)}
