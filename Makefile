@@ -435,6 +435,7 @@ TEST_ENV = SPROF=$(abspath $(B))/sprof BUILD=$(abspath $(B)) TARGETS=$(abspath $
 DIRS ?= unit cli root browser gpu
 PART ?=
 STRESS_SECONDS ?= 300
+SOAK_SECONDS ?= 3600
 
 # What a newcomer runs: every command and every source once, within minutes.
 test: deps
@@ -444,9 +445,11 @@ test: deps
 check-all: deps
 	$(AGAIN) RUN_ARGS='$(PART:%=--part=%)' run-test
 
-# The tests tagged "stress" repeat one thing many hundred times, in each program for STRESS_SECONDS.
+# The tests tagged "stress" repeat one thing many hundred times, in each program for STRESS_SECONDS; the soak of the flight
+# recorder takes SOAK_SECONDS.
 stress: deps
-	$(AGAIN) RUN_ARGS=--part=stress STRESS=1 STRESS_SECONDS=$(STRESS_SECONDS) TEST_LIMIT_S=$$(($(STRESS_SECONDS) * 4 + 600)) run-test
+	$(AGAIN) RUN_ARGS=--part=stress STRESS=1 STRESS_SECONDS=$(STRESS_SECONDS) SOAK_SECONDS=$(SOAK_SECONDS) \
+		TEST_LIMIT_S=$$(($(STRESS_SECONDS) * 4 + $(SOAK_SECONDS) + 900)) run-test
 
 run-test: tests-all
 	@$(TEST_ENV) tests/run $(RUN_ARGS) $(addprefix --dir=,$(DIRS))
@@ -523,7 +526,7 @@ help:
 	'make demo      install the build packages and python3, record a program at work, draw demo.svg' \
 	'make test      install every package, build, run the tests of every command and source: minutes' \
 	'make check-all run every test; PART=rest: those that make test left out' \
-	'make stress    attach to programs thousands of times, to each for STRESS_SECONDS=300' \
+	'make stress    attach to programs thousands of times, to each for STRESS_SECONDS=300; a soak of SOAK_SECONDS=3600' \
 	'make check T=x run one test file, or one test by its name' \
 	'make bench     measure sprof beside perf' \
 	'make completeness measure the share of complete stacks of many programs, by each source' \
