@@ -39,7 +39,8 @@ DEPS_BUILD := gcc g++ make pkg-config clang llvm bpftool libc6-dev libbpf-dev li
 DEPS_TEST := git perl bats libcmocka-dev clang-format libclang-rt-14-dev jq libxml2-utils file binutils \
 	linux-perf python3 redis-server redis-tools sqlite3 gdb openssl nodejs chromium mandoc \
 	qemu-system-x86 cpio busybox-static dwz libdebuginfod1 protobuf-compiler valgrind musl-tools procps \
-	python3-pip zsh fish tmux curl libcurl4 $(if $(shell command -v go),,golang-go)
+	python3-pip python3-venv python3-yaml dpkg-dev libcap2-bin zsh fish tmux curl libcurl4 libjemalloc2 libtcmalloc-minimal4 \
+	$(if $(shell command -v go),,golang-go)
 
 # ---- flags
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wundef -Wvla \
@@ -110,6 +111,9 @@ TARGET_BINS := $(patsubst tests/%,$(B)/tests/%,$(basename $(filter-out tests/tar
 HOST_LIB := $(B)/libsprof_host.a
 SPROF := $(if $(wildcard cli/main.c),$(B)/sprof)
 DIST := sprof-$(VERSION)-$(ARCH)
+DIST_GLIBC := 2.28
+DIST_WHEEL := dist/sprof-$(VERSION)-py3-none-manylinux_$(subst .,_,$(DIST_GLIBC))_$(ARCH).whl
+DIST_DEB := $(if $(shell command -v dpkg-shlibdeps),dist/sprof_$(VERSION)_$(shell dpkg --print-architecture).deb)
 DIST_ARCHIVE := $(if $(filter 1,$(SAN) $(FUZZ)),,$(B)/$(DIST).tar.gz)
 
 # ---- output: a short line each; the command itself with V=1; nothing with -s
@@ -125,7 +129,7 @@ endif
 AGAIN = +@$(MAKE) --no-print-directory $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(shell nproc))
 
 .PHONY: all tests-all bench-all help deps deps-build test check check-all stress run-test bench completeness lint run-lint format fuzz run-fuzz demo run-demo \
-	dist check-gpu receivers install uninstall clean FORCE
+	dist wheel deb run-deb check-gpu receivers install uninstall clean FORCE
 .DELETE_ON_ERROR:
 .SUFFIXES:
 # Implicit rules make no intermediates here: everything built is kept.
@@ -139,7 +143,7 @@ TABLE_CODE := $(sort $(wildcard sampler/unwind/*.[ch] sampler/unwind/*/*.[ch] co
 TABLE_CODE_HDR := $(B)/sampler/unwind/table_code.h
 
 # What the tests need besides sprof.
-tests-all: all $(UNIT_BINS) $(DRIVER_BINS) $(TARGET_LIBS) $(TARGET_BINS) $(B)/tests/gpu/fakes.stamp $(DIST_ARCHIVE)
+tests-all: all $(UNIT_BINS) $(DRIVER_BINS) $(TARGET_LIBS) $(TARGET_BINS) $(B)/tests/gpu/fakes.stamp $(DIST_ARCHIVE) $(if $(DIST_ARCHIVE),$(DIST_WHEEL) $(DIST_DEB))
 
 # What measures sprof's own library, beside what the benchmarks compile themselves.
 bench-all: tests-all $(BENCH_BINS)
@@ -348,33 +352,43 @@ $(B)/tests/targets/%: tests/targets/%.cc Makefile | $(TARGET_LIBS)
 
 -include $(shell [ ! -d $(B) ] || find $(addprefix $(B)/,cli core sampler symbolizer gpu output tests) -name '*.d' 2>/dev/null)
 
-# ---- dist: one archive that runs where nothing can be installed and glibc is 2.34 or later. It
-# holds sprof with every other library linked in, the libraries it loads into programs, manual
-# pages, the GPU tests with the fake GPU, and bats. Debian's libunwind.a is not
-# position-independent, so this sprof is not either.
+# ---- dist: one archive that runs where nothing can be installed and glibc is DIST_GLIBC or later.
+# It holds sprof with every other library linked in, the libraries it loads into programs, manual
+# pages, completions, the GPU tests with the fake GPU, and bats. Debian's libunwind.a is not
+# position-independent, so this sprof is not either. It is linked against stubs of an older glibc
+# (deploy/glibc), because a static one cannot load libcurl, libcapstone and libdebuginfod.
+STUBS := $(addprefix $(B)/dist/glibc/,libm.so.6 libpthread.so.0 libdl.so.2 librt.so.1 libc.so.6)
 DIST_LIBS := -Wl,-Bstatic -lunwind-$(ARCH) -lunwind -lbpf -lelf -lxxhash -lzstd -lz -llzma -liberty \
-	-lncursesw -ltinfo \
-	-Wl,-Bdynamic -lpthread -lm
+	-lncursesw -ltinfo -Wl,-Bdynamic,--no-as-needed $(STUBS) -l:libc_nonshared.a -lgcc
 DIST_TARGETS := $(patsubst tests/%.c,$(B)/tests/%,$(wildcard tests/targets/gpu_*.c))
 DIST_TESTS := $(wildcard tests/gpu/*.bats tests/gpu/*.bash tests/gpu/*.py tests/gpu/*.cu)
 DIST_CHECKS := $(wildcard tests/gpu/check/*.py)
 DIST_DIR := $(B)/dist/$(DIST)
 BATS := $(wildcard /usr/bin/bats)
 
-$(B)/dist/sprof: $(CLI_OBJS) $(HOST_LIB)
-	$(call say,LD,$@)
+$(B)/dist/glibc/libc.so.6: deploy/glibc/make_stubs Makefile
+	$(call say,STUBS,$@)
+	$(Q)mkdir -p $(B)/dist && CC='$(CC)' deploy/glibc/make_stubs $(DIST_GLIBC) $(@D)
+
+$(B)/dist/newer.o: deploy/glibc/newer.c Makefile
+	$(call say,CC,$<)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS_ALL) $(filter-out -pie,$(LDFLAGS_ALL)) -no-pie -Wl,--strip-debug -o $@ $(CLI_OBJS) $(HOST_LIB) \
-		$(DIST_LIBS)
+	$(Q)$(CC) -std=gnu11 $(WARN) -Wno-missing-prototypes -O2 -c -o $@ $<
+
+$(B)/dist/sprof: $(CLI_OBJS) $(HOST_LIB) $(B)/dist/newer.o $(B)/dist/glibc/libc.so.6
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS_ALL) $(filter-out -pie,$(LDFLAGS_ALL)) -no-pie -nodefaultlibs -Wl,--strip-debug,--wrap=__libc_start_main \
+		-o $@ $(CLI_OBJS) $(HOST_LIB) $(B)/dist/newer.o $(DIST_LIBS)
 
 $(B)/$(DIST).tar.gz: $(B)/dist/sprof $(B)/libsprof.so $(GPU_AGENT) $(MAN_SRC) $(DIST_TARGETS) $(B)/tests/gpu/fakes.stamp \
 		$(DIST_TESTS) $(DIST_CHECKS) tests/gpu/archive_readme tests/golden/gpu/agent.txt LICENSE tests/lint/glibc Makefile
 	$(call say,TAR,$@)
-	$(Q)tests/lint/glibc 2.34 $(B)/dist/sprof $(DIST_TARGETS) && tests/lint/glibc 2.28 $(B)/libsprof.so $(GPU_AGENT)
+	$(Q)tests/lint/glibc $(DIST_GLIBC) $(B)/dist/sprof $(B)/libsprof.so $(GPU_AGENT) && tests/lint/glibc 2.34 $(DIST_TARGETS)
 	$(Q)rm -rf $(DIST_DIR)
 	$(Q)install -D -t $(DIST_DIR)/bin $(B)/dist/sprof
 	$(Q)install -D -t $(DIST_DIR)/lib/sprof $(B)/libsprof.so $(GPU_AGENT)
 	$(Q)install -D -m 644 -t $(DIST_DIR)/share/man/man1 $(MAN_SRC)
+	$(Q)$(call install_completions,$(B)/dist/sprof,$(DIST_DIR)/share)
 	$(Q)install -D -m 644 -t $(DIST_DIR) LICENSE
 	$(Q)install -D -m 644 tests/gpu/archive_readme $(DIST_DIR)/README
 	$(Q)printf '#!/bin/sh\nexec python3 "$$(dirname "$$0")/tests/gpu/check/main.py" "$$@"\n' >$(DIST_DIR)/check-gpu
@@ -393,6 +407,43 @@ $(B)/$(DIST).tar.gz: $(B)/dist/sprof $(B)/libsprof.so $(GPU_AGENT) $(MAN_SRC) $(
 
 dist: $(B)/$(DIST).tar.gz
 	@echo $<
+
+# ---- wheel: the same program for pip, with the magics of deploy/python.
+WHEEL_DIR := $(B)/wheel
+WHEEL_SHARE := $(WHEEL_DIR)/sprof-$(VERSION).data/data/share
+
+$(DIST_WHEEL): $(B)/dist/sprof $(B)/libsprof.so $(GPU_AGENT) $(MAN_SRC) $(wildcard deploy/python/* deploy/python/sprof/*.py) LICENSE \
+		tests/lint/glibc Makefile
+	$(call say,WHEEL,$@)
+	$(Q)tests/lint/glibc $(DIST_GLIBC) $(B)/dist/sprof $(B)/libsprof.so $(GPU_AGENT)
+	$(Q)rm -rf $(WHEEL_DIR)
+	$(Q)install -D -m 644 -t $(WHEEL_DIR)/sprof $(wildcard deploy/python/sprof/*.py)
+	$(Q)install -D -t $(WHEEL_DIR)/sprof/bin $(B)/dist/sprof
+	$(Q)install -D -t $(WHEEL_DIR)/sprof/lib $(B)/libsprof.so $(GPU_AGENT)
+	$(Q)install -D -m 644 -t $(WHEEL_SHARE)/man/man1 $(MAN_SRC)
+	$(Q)$(call install_completions,$(B)/dist/sprof,$(WHEEL_SHARE))
+	$(Q)python3 deploy/python/wheel.py $(WHEEL_DIR) $(VERSION) manylinux_$(subst .,_,$(DIST_GLIBC))_$(ARCH) $(@D) >/dev/null
+
+wheel:
+	$(call install_missing,$(DEPS_BUILD) python3)
+	$(AGAIN) -s $(DIST_WHEEL)
+	@echo $(DIST_WHEEL)
+
+# ---- deb: a package of Debian, with the libraries of the Debian that made it.
+DEB_DIR := $(B)/deb
+
+dist/sprof_%.deb: $(B)/sprof $(B)/libsprof.so $(GPU_AGENT) $(MAN_SRC) $(wildcard deploy/debian/*) deploy/sprof.service Makefile
+	$(call say,DEB,$@)
+	$(Q)rm -rf $(DEB_DIR)
+	$(Q)$(MAKE) -s --no-print-directory -o all install PREFIX=/usr DESTDIR='$(abspath $(DEB_DIR))' B='$(B)'
+	$(Q)deploy/debian/make_deb $(abspath $(DEB_DIR)) $(VERSION) $(@D) >/dev/null
+
+deb:
+	$(call install_missing,$(DEPS_BUILD) dpkg-dev)
+	$(AGAIN) -s run-deb
+
+run-deb: $(DIST_DEB)
+	@echo $(DIST_DEB)
 
 # Unpacks the archive and runs what it holds. Where there is no compiler, the archive is used as it
 # is. PART=1 and PART=2 are calls of at most 9 minutes, OUT is where the results go, DRY=1 only says
@@ -432,7 +483,7 @@ deps: ; $(call install_missing,$(DEPS_BUILD) $(DEPS_TEST))
 
 # ---- test, check, bench, lint, fuzz
 TEST_ENV = SPROF=$(abspath $(B))/sprof BUILD=$(abspath $(B)) TARGETS=$(abspath $(B))/tests/targets
-DIRS ?= unit cli root browser gpu
+DIRS ?= unit cli root browser gpu ship
 PART ?=
 STRESS_SECONDS ?= 300
 SOAK_SECONDS ?= 3600
@@ -502,6 +553,9 @@ run-demo: all
 # ---- install
 # Below share: where the shells look for completions.
 COMPLETIONS := bash-completion/completions/sprof zsh/site-functions/_sprof fish/vendor_completions.d/sprof.fish
+# Arguments: a sprof, which makes them, and the folder that stands for share.
+install_completions = $(foreach c,$(COMPLETIONS),install -d '$(2)/$(dir $(c))' && \
+	$(1) completion $(firstword $(subst -, ,$(subst /, ,$(c)))) >'$(2)/$(c)' &&) true
 
 install: all
 	install -d '$(DESTDIR)$(PREFIX)/bin' '$(DESTDIR)$(MANDIR)/man1'
@@ -509,8 +563,7 @@ install: all
 	install -d '$(DESTDIR)$(PREFIX)/lib/sprof'
 	install -m 755 $(B)/libsprof.so $(GPU_AGENT) '$(DESTDIR)$(PREFIX)/lib/sprof'
 	$(if $(MAN_SRC),install -m 644 $(MAN_SRC) '$(DESTDIR)$(MANDIR)/man1')
-	$(foreach c,$(COMPLETIONS),install -d '$(DESTDIR)$(PREFIX)/share/$(dir $(c))' && \
-		$(B)/sprof completion $(firstword $(subst -, ,$(subst /, ,$(c)))) >'$(DESTDIR)$(PREFIX)/share/$(c)' &&) true
+	$(call install_completions,$(B)/sprof,$(DESTDIR)$(PREFIX)/share)
 
 uninstall:
 	rm -f '$(DESTDIR)$(PREFIX)/bin/sprof' '$(DESTDIR)$(PREFIX)/lib/sprof/libsprof.so' \
@@ -518,7 +571,7 @@ uninstall:
 		$(COMPLETIONS:%='$(DESTDIR)$(PREFIX)/share/%')
 
 clean:
-	rm -rf build
+	rm -rf build dist
 
 help:
 	@printf '%s\n' \
@@ -537,8 +590,10 @@ help:
 	'make install   PREFIX=/usr/local DESTDIR=' \
 	'make receivers build Parca, a Collector and the API of Pyroscope, ten minutes, for make check T=receivers' \
 	'make dist      one archive that runs where nothing can be installed' \
+	'make wheel     dist/*.whl, for pip, with the magics for notebooks' \
+	'make deb       dist/*.deb, for this Debian and later ones' \
 	'make check-gpu check sprof on the GPU of this machine, with the archive: PART=1, PART=2, OUT=folder, DRY=1' \
 	'make clean     remove build/' \
 	'' \
 	'SAN=1 builds with ASan and UBSan in build/san; WERROR=1 turns warnings into errors; V=1 prints commands;' \
-	'DIRS="unit cli" limits the three goals of tests to some of unit, cli, root, browser, gpu.'
+	'DIRS="unit cli" limits the three goals of tests to some of unit, cli, root, browser, gpu, ship.'
