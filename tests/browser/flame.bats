@@ -133,6 +133,7 @@ tall_diff() {
 	done
 }
 
+# bats test_tags=full
 @test "a tall picture is folded, a click unfolds, and Esc and back lead to the start" {
 	page tall.svg <<-'EOT'
 		const hash = () => page.eval("location.hash"), all = await page.labels();
@@ -196,6 +197,7 @@ tall_diff() {
 	EOT
 }
 
+# bats test_tags=full
 @test "a tall diff is folded where neither total nor self changes, and a click unfolds" {
 	tall_diff
 	page tall-diff.svg <<-'EOT'

@@ -651,6 +651,7 @@ page() { # options, file; the test is standard input
 	done
 }
 
+# bats test_tags=full
 @test "the tools are three groups in one row, and behind one button on a telephone" {
 	"$SPROF" flame complete.data -o complete.html
 	for width in 1280 390; do
@@ -718,6 +719,7 @@ page() { # options, file; the test is standard input
 	EOT
 }
 
+# bats test_tags=full
 @test "on a telephone the title is whole, with the search field below it, and no line begins with a separator" {
 	"$SPROF" flame -t "a title of thirty-six characters, all" kinds.folded -o kinds.html
 	for width in 390 1280; do
@@ -742,6 +744,7 @@ page() { # options, file; the test is standard input
 	done
 }
 
+# bats test_tags=full
 @test "the timeline of threads shows which ran when, and a time is chosen in it" {
 	"$SPROF" flame complete.data -o complete.html
 	page --width=1280 complete.html <<-'EOT'

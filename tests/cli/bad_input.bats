@@ -54,6 +54,7 @@ does_not_crash() {
 	read_all_ways program fails_in_one_line
 }
 
+# bats test_tags=full
 @test "a recording cut off anywhere" {
 	local size n
 	size=$(stat -c %s "$GOLDEN")
@@ -63,6 +64,7 @@ does_not_crash() {
 	done
 }
 
+# bats test_tags=full
 @test "a recording with one bit wrong anywhere" {
 	local size n byte
 	size=$(stat -c %s "$GOLDEN")

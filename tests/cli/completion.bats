@@ -26,6 +26,7 @@ complete_in_bash() { # WORD...
 	[ -z "$(complete_in_bash sprof record -F '')" ]
 }
 
+# bats test_tags=full
 @test "every option of every command is in all three scripts" {
 	local shell command option
 	for shell in bash zsh fish; do

@@ -47,6 +47,7 @@ jfr_stacks() { # FILE EVENT [FIELD]: what the JDK's own reader finds
 	done
 }
 
+# bats test_tags=full
 @test "JFR: a file without an end is read up to there, and a damaged one is refused" {
 	make() {
 		python3 "$READERS/make_jfr.py" "$@" >x.jfr

@@ -137,6 +137,7 @@ folded() { # FILE...: on one line
 	diff <("$SPROF" fold old.data 2>/dev/null) <(echo "$output")
 }
 
+# bats test_tags=full
 @test "perf.data of aarch64: frames of the kernel's chains, copies of stacks are counted" {
 	perf record -q -F 499 -g -o x86.data -- "$TARGETS/deep32_fp" 200 2>perf.err >/dev/null ||
 		skip "perf cannot record here: $(head -1 perf.err)"

@@ -179,6 +179,7 @@ same_sums() { # FILE
 	[[ "$stderr" == *'left out 3 profiles: too\u{1b}[31m old'* ]]
 }
 
+# bats test_tags=full
 @test "a receiver that is slow or lies costs no more than its time, and no redirection is followed" {
 	start_fake other
 	echo "http://127.0.0.1:$PORT/v1development/profiles" >taken/elsewhere

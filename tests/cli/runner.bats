@@ -44,6 +44,7 @@ last_line_is() {
 	grep -qxF 'broken:  tests/unit/test_a.c: died of signal 11' <<<"$output"
 }
 
+# bats test_tags=full
 @test "a binary that hangs is a failure" {
 	unit_test a 'echo 1..1; sleep 60'
 	TEST_LIMIT_S=1 run tests/run --dir=unit
@@ -62,6 +63,7 @@ last_line_is() {
 	last_line_is '2 passed, 0 failed, 0 skipped'
 }
 
+# bats test_tags=full
 @test "a test that hangs is a failure, and those behind it are run" {
 	printf '@test "x" { sleep 60; }\n@test "y" { true; }\n' >tests/cli/c.bats
 	TEST_LIMIT_S=1 run tests/run --dir=cli
@@ -77,6 +79,7 @@ last_line_is() {
 	last_line_is '1 passed, 0 failed, 0 skipped'
 }
 
+# bats test_tags=full
 @test "a process that a test left behind holds nothing up" {
 	echo '@test "x" { sleep 77 & }' >tests/cli/c.bats
 	TEST_LIMIT_S=1 run timeout 30 tests/run --dir=cli
@@ -137,6 +140,7 @@ last_line_is() {
 	[ "${lines[-2]}" = '1 held only at the second try' ]
 }
 
+# bats test_tags=full
 @test "what took too long is done once more, too" {
 	printf '@test "x" {\n[ -e done ] || ! touch done || sleep 20\n}\n' >tests/cli/c.bats
 	TEST_LIMIT_S=2 run tests/run --dir=cli
@@ -179,6 +183,7 @@ last_line_is() {
 	grep -q '^longest: .*tests/unit/test_a\.c: slow$' <<<"$output"
 }
 
+# bats test_tags=full
 @test "the quick part and the rest are disjoint and together all tests; stress takes from both" {
 	mkdir -p tests/root/room
 	unit_test a 'printf "1..1\nok 1 - unit\n"'

@@ -60,6 +60,7 @@ is_refused() {
 	[[ $stderr == "sprof: cannot read 'pprof': its "*" would take more than "[1-9][0-9]" MB of memory"* ]]
 }
 
+# bats test_tags=full
 @test "what is large and honest is read" {
 	awk 'BEGIN { for (i = 0; i < 300000; i++) print "main;f" i % 1000 ";g" i " 1" }' >stacks
 	gzip -k stacks
@@ -81,6 +82,7 @@ looks_up_in() {
 	grep -q "^sprof: warning: '$1'" err
 }
 
+# bats test_tags=full
 @test "sections of an ELF file that expand to 160 times their size" {
 	looks_up_in elf-zlib 100
 	looks_up_in elf-zstd 100

@@ -55,6 +55,7 @@ check() {
 	[ "$(grep -c '^skipped  .*: no time left' <<<"$output")" -eq 2 ]
 }
 
+# bats test_tags=full
 @test "without a GPU it says what it would do, and tries what can be tried" {
 	[ ! -e /proc/driver/nvidia/version ] || skip 'there is a GPU here'
 	check

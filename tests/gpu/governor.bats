@@ -58,6 +58,7 @@ within_limit() { # parts per thousand
 }
 
 # Devices are watched until the first pause.
+# bats test_tags=full
 @test "busy and idle time are those before the first pause" {
 	record_limited --max-overhead 1% -- "$WORK" spin:2000
 	jq -e '.levels[0].time_ns as $t | .devices[0] | .busy_ns + .idle_ns == .wall_ns and .wall_ns < 1500000000' r.json

@@ -28,6 +28,7 @@ setup() {
 }
 
 # As a launcher of workers that annotates itself: CUDA is started by the child only.
+# bats test_tags=full
 @test "a child forked after the first range is recorded, with its kernels and ranges" {
 	local t=$BATS_FILE_TMPDIR way
 	[ -e tests/gpu/fork_user.c ] || skip 'no sources here'

@@ -2,7 +2,7 @@
 bats_require_minimum_version 1.5.0
 load ../attach
 
-# bats test_tags=stress
+# bats test_tags=stress,full
 @test "hooks come and go under threads, forks and signals: every block keeps its content" {
 	target "$TARGETS/alloc_storm" $life
 	drive alloc_hooks "$target" "$(often 10 10000)"

@@ -31,7 +31,7 @@ goes_on() {
 	survives 1000 25 dlopen
 }
 
-# bats test_tags=stress
+# bats test_tags=stress,full
 @test "storms: fork, vfork and exec of children" {
 	survives 1000 25 fork
 }
@@ -67,7 +67,7 @@ goes_on() {
 	ends_well
 }
 
-# bats test_tags=stress
+# bats test_tags=full, stress
 @test "every kind of waiting, with handlers at a high rate" {
 	goes_on 1000 "$TARGETS/blocked" $life
 }
@@ -97,7 +97,7 @@ goes_on() {
 	ends_well
 }
 
-# bats test_tags=stress
+# bats test_tags=full, stress
 @test "wall time: handlers in threads that sleep" {
 	target "$TARGETS/registers" $life
 	drive attach "$target" "$(often 20 1000)" 20 2000 wall

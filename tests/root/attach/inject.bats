@@ -2,7 +2,7 @@
 bats_require_minimum_version 1.5.0
 load ../attach
 
-# bats test_tags=stress
+# bats test_tags=stress,full
 @test "every kind of waiting goes on: no EINTR, nothing too early, no byte lost" {
 	target "$TARGETS/blocked" 60000
 	drive inject "$target" $((100 * times))

@@ -58,6 +58,7 @@ record_planted() {
 	[[ $output == *"a debug file is not used, which could have been written by others than the owner of that file"* ]]
 }
 
+# bats test_tags=full
 @test "a debug file in another root that only its superuser could write places no probe" {
 	build_root root
 	record_planted
@@ -74,6 +75,7 @@ record_planted() {
 	[ "$(counts_of_planted)" -gt 10 ]
 }
 
+# bats test_tags=full
 @test "a planted debug file names no function in reports of another user's samples" {
 	build_root nobody
 	start chroot --userspec=65534:65534 "$root" /program

@@ -120,6 +120,7 @@ folded_shares() { # FILE
 	"$SPROF" fold "$dir/kept" 2>/dev/null | grep -q ';main;'
 }
 
+# bats test_tags=full
 @test "a program can be started into a flight recorder" {
 	run --separate-stderr "$SPROF" record --continuous "$dir" --segment 500ms -- bash -c '"$0" 2000; exit 7' "$TARGETS/shares"
 	[ "$status" -eq 7 ]

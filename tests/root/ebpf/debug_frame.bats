@@ -22,6 +22,7 @@ percent_complete() {
 	percent=$(($(samples ';main;run') * 100 / ($(samples "$1") + 1)))
 }
 
+# bats test_tags=full
 @test "rules of .debug_frame are used" {
 	percent_complete whole
 	[ "$percent" -ge 90 ]

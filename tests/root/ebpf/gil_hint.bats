@@ -6,6 +6,7 @@ setup() {
 	cd "$BATS_TEST_TMPDIR"
 }
 
+# bats test_tags=full
 @test "threads that wait for the GIL are told with the function that holds it" {
 	command -v python3 >/dev/null || skip "there is no python3"
 	cat >gil.py <<-PYTHON

@@ -29,6 +29,7 @@ waiting_of() { # recording OPTIONS...
 	"$SPROF" report --column waiting data | grep -E 'idle: [0-9.]+ s of 3 threads folded, --idle shows them'
 }
 
+# bats test_tags=full
 @test "Python's pools are folded away, and a thread that waits for a result is not" {
 	command -v python3 >/dev/null || skip "there is no python3"
 	cat >pool.py <<-PYTHON

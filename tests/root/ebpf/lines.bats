@@ -23,6 +23,7 @@ setup() {
 	"$SPROF" lines -i "$data" --json | jq -e '([.functions[].lines[].self] | add) + .without_lines == .total'
 }
 
+# bats test_tags=full
 @test "lines and instructions keep within a narrow terminal, and the source keeps room" {
 	"$SPROF" record -q -o "$data" -F 999 -- python3 -c '
 import re

@@ -25,6 +25,7 @@ goes_on_without_parsers() { # pid, seconds until they are killed
 
 # Records a program that starts deep32_nofp after a second; kills the process that starts parsers
 # before that. The file of deep32_nofp is then new, and nothing can read its unwind rules.
+# bats test_tags=full
 @test "parsers: a recording goes on without them" {
 	"$SPROF" record -o "$data" --source $source -- sh -c 'sleep 1; exec "$0" 1000' "$TARGETS/deep32_nofp" \
 		>"$truth" 2>"$folded.log" &
@@ -44,6 +45,7 @@ goes_on_without_parsers() { # pid, seconds until they are killed
 	"$SPROF" info --json "$data" | jq -e '.samples > 100'
 }
 
+# bats test_tags=full
 @test "parsers: the process that starts them has no rights" {
 	"$SPROF" record -q -o "$data" --source $source -- sleep 2 &
 	local recorder=$!
@@ -84,6 +86,7 @@ python_without_parsers() { # source
 	python_without_parsers ebpf
 }
 
+# bats test_tags=full
 @test "parsers: without them, the timer source shows new Python functions as markers" {
 	python_without_parsers timer
 }

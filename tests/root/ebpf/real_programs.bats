@@ -11,6 +11,7 @@ stacks_are_complete() { # program
 	SECONDS_EACH=3 tests/bench/real_programs "$1"
 }
 
+# bats test_tags=full
 @test "python3: stacks are complete" {
 	stacks_are_complete python3
 }

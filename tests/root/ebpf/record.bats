@@ -131,6 +131,7 @@ load ../recorder
 	done
 }
 
+# bats test_tags=full
 @test "a stopped target gives no sample, and samples once it goes on" {
 	work shares 60000
 	kill -STOP "${pids[0]}"

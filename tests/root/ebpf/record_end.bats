@@ -161,6 +161,7 @@ ends_with() {
 
 # ---- rights
 
+# bats test_tags=full
 @test "the recorder gives up rights, the program keeps its own" {
 	record -F 99 -d 2s -- sleep 2
 	sleep 0.5

@@ -16,6 +16,7 @@ told() {
 	"$SPROF" info --json "$data" 2>/dev/null | jq -r "$1"
 }
 
+# bats test_tags=full
 @test "kill -9 of the recorder loses at most the last second, and the target lives on" {
 	"$TARGETS/shares" 10000 >"$truth" 3>&- &
 	target=$!
@@ -95,6 +96,7 @@ told() {
 	[ "$(told .command)" = false ]
 }
 
+# bats test_tags=full
 @test "a dumb terminal gets no escapes" {
 	command -v script >/dev/null || skip "script is not installed"
 	local line="$SPROF record -o $data -F 99 -- $TARGETS/shares 900"

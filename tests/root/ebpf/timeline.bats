@@ -14,6 +14,7 @@ page() { # options, file; the test is standard input
 	{ cat "$BROWSER/page_helpers.js"; cat; } | timeout 90 node "$BROWSER/page.js" "$@"
 }
 
+# bats test_tags=full
 @test "the timeline of threads shows what each waited for, and its exact times" {
 	"$SPROF" record -q --source ebpf -o data --clock wall -- "$TARGETS/waiting" 1000 >truth
 	"$SPROF" flame --idle data -o waits.html

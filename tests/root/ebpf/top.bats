@@ -76,6 +76,7 @@ terminal_is_as_before() {
 	done
 }
 
+# bats test_tags=full
 @test "a row opens into the tree of its callees and of its callers" {
 	open_terminal 80 24
 	work shares 60000
@@ -99,6 +100,7 @@ terminal_is_as_before() {
 	wait_for '^status 0'
 }
 
+# bats test_tags=full
 @test "there are views of lines, modules, threads and processes, and of waiting" {
 	open_terminal 100 24
 	work shares 60000
@@ -125,6 +127,7 @@ terminal_is_as_before() {
 	wait_for '^status 0'
 }
 
+# bats test_tags=full
 @test "a filter keeps the stacks that match, and one that is no expression is refused" {
 	open_terminal 80 24
 	work shares 60000
@@ -148,6 +151,7 @@ terminal_is_as_before() {
 	wait_for '^status 0'
 }
 
+# bats test_tags=full
 @test "the picture follows the size of the terminal" {
 	open_terminal 80 24
 	work shares 60000
@@ -242,6 +246,7 @@ terminal_is_as_before() {
 	! pgrep -f "^$TARGETS/shares 60001$"
 }
 
+# bats test_tags=full
 @test "^Z stops it with the terminal as before, and fg goes on" {
 	open_terminal 80 24
 	work shares 60000
@@ -270,6 +275,7 @@ terminal_is_as_before() {
 	wait_for '^status 0'
 }
 
+# bats test_tags=full
 @test "where there is no terminal one table is printed, as sprof report prints it" {
 	work shares 60000
 	"$SPROF" top -F 499 -d 2s -p ${pids[0]} >"$BATS_TEST_TMPDIR/table" 2>"$BATS_TEST_TMPDIR/messages"
@@ -280,6 +286,7 @@ terminal_is_as_before() {
 	"$SPROF" top --once -n 2 -- "$TARGETS/shares" 500 | grep -q part_50
 }
 
+# bats test_tags=full
 @test "a recording can be looked at, and is told from a program" {
 	work shares 60000
 	"$SPROF" record -q -o "$data" -d 1s -p ${pids[0]}

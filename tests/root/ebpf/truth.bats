@@ -83,11 +83,13 @@ setup() {
 	truth_holds
 }
 
+# bats test_tags=full
 @test "recursion of 480 frames is exact" {
 	profile recursion 1500 480
 	truth_holds
 }
 
+# bats test_tags=full
 @test "inlined functions are frames, outermost first" {
 	profile inlined 2000
 	truth_holds
@@ -164,6 +166,7 @@ setup() {
 	truth_holds
 }
 
+# bats test_tags=full
 @test "system calls show kernel frames below their callers" {
 	profile kernel 2000
 	truth_holds
@@ -283,6 +286,7 @@ both_ends_are_there() { # DEPTH PERCENT: of the samples that have a root at leas
 	' "$folded"
 }
 
+# bats test_tags=full
 @test "recursion of 600 frames is complete and counted" {
 	both_ends_are_there 600 99.9
 	[ "$(samples ';main;recurse;\\[1 frame repeated 512-1023 times\\];recurse;bottom ')" -gt 1000 ]
@@ -303,6 +307,7 @@ both_ends_are_there() { # DEPTH PERCENT: of the samples that have a root at leas
 }
 
 # In one of the two callers, the frames of the other one's stack lie in a buffer that is not written.
+# bats test_tags=full
 @test "the root of a deep stack is that of the caller that runs" {
 	profile deep_callers 2000 20000
 	awk '
@@ -317,6 +322,7 @@ both_ends_are_there() { # DEPTH PERCENT: of the samples that have a root at leas
 
 # ---- attached to while they run
 
+# bats test_tags=full
 @test "attached to: shares of 50, 30 and 20 percent" {
 	profile_running shares 2500
 	truth_holds

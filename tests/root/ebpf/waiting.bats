@@ -92,6 +92,7 @@ follows() { # OPTIONS...: starts the target, and attaches for 2 s
 		  exit $1 < true_ns }' truth -
 }
 
+# bats test_tags=full
 @test "threads that end while the recording ends are counted up to its end" {
 	"$TARGETS/relay" 200 20000 >started 3>&- &
 	target=$!
@@ -105,6 +106,7 @@ follows() { # OPTIONS...: starts the target, and attaches for 2 s
 	[ "$(cat alive)" -ge 201 ]
 }
 
+# bats test_tags=full
 @test "waits of Python threads are under their Python functions" {
 	command -v python3 >/dev/null || skip "there is no python3"
 	cat >waits.py <<-PYTHON

@@ -80,6 +80,7 @@ while os.read(fd, 1): pass' &
 		END { printf "%.1f ms of %.1f ms\n", woken / 1e6, all / 1e6; exit woken < 0.9 * all || all < 1.5e9 }'
 }
 
+# bats test_tags=full
 @test "waits for sockets name the peer, and polls what they watch" {
 	cat >peers.py <<-PYTHON
 		import os, select, socket, threading, time, ctypes
@@ -124,6 +125,7 @@ while os.read(fd, 1): pass' &
 	most polls "poll wait" "poll wait_[[]w[]];listens on port $server, the first of 2_"
 }
 
+# bats test_tags=full
 @test "a file that has the name of an epoll set is none" {
 	mkfifo '[eventpoll]'
 	"$SPROF" record -q --source ebpf --clock off -o data -- python3 -c '

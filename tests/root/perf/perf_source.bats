@@ -15,6 +15,7 @@ nobody_with_perf() {
 	[ "$("$SPROF" info --json "$data" | jq -r .source)" = perf ]
 }
 
+# bats test_tags=full
 @test "perf: 32 frames without frame pointers" {
 	started deep32_nofp 2000
 	truth_holds
@@ -46,6 +47,7 @@ nobody_with_perf() {
 	[ "$(samples decoy)" = 0 ]
 }
 
+# bats test_tags=full
 @test "perf: kernel frames below system calls" {
 	needs_root "see kernel frames"
 	started kernel 2000

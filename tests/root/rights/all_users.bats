@@ -62,6 +62,7 @@ refused() { # ARGUMENTS...
 	refused dump --all-users -p ${pids[0]}
 }
 
+# bats test_tags=full
 @test "--all-users works for those whom the administrator chose" {
 	start "$TARGETS/shares" 20000
 	for_a_group

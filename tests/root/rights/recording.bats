@@ -24,6 +24,7 @@ load lent
 	! "${as[@]}" "$SPROF" fold data 2>/dev/null | grep -q ';main'
 }
 
+# bats test_tags=full
 @test "while it samples, only capabilities that sampling uses are left" {
 	local recorder status_of
 	# Only --calls uses the first one.
@@ -125,6 +126,7 @@ load lent
 	[ "$(grep -c hidden_name folded)" -eq 0 ]
 }
 
+# bats test_tags=full
 @test "unwind tables are kept in the user's cache only, and none of a file that the user may not read" {
 	local nr id
 	cp "$place/targets/shares" "$place/closed"

@@ -64,6 +64,7 @@ running() { # COMMAND...
 	has_python_frames
 }
 
+# bats test_tags=full
 @test "choice: what starts Python later" {
 	printf '#!/usr/bin/env -S python3 -u\n%s\n' "$(cat "$script")" >"$place/script"
 	chmod 755 "$place/script"
@@ -86,6 +87,7 @@ running() { # COMMAND...
 	took perf
 }
 
+# bats test_tags=full
 @test "choice: Python where timer cannot come in: perf" {
 	running "$TARGETS/seccomped" timers 20 /usr/bin/python3 "$script" 5000
 	records -d 500ms -p $target

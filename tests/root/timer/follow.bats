@@ -37,6 +37,7 @@ samples_of() {
 	ends_well
 }
 
+# bats test_tags=full
 @test "follow: a program without its environment is attached to" {
 	prepare
 	"$SPROF" record -o "$data" --source timer -F 999 -- env -i "$TARGETS/shares" 1000
@@ -45,6 +46,7 @@ samples_of() {
 	[ "$(samples_of shares_static)" -ge 50 ]
 }
 
+# bats test_tags=full
 @test "follow: a program that can be reached in no way is named, with the reason" {
 	prepare
 	run "$SPROF" record -o "$data" --source timer -- env -i "$TARGETS/seccomped" timers 1 "$TARGETS/shares" 500

@@ -12,6 +12,7 @@ is_whole() { # DATA
 		((.columns[0].sum - $had) | fabs) < $had * 0.03 + 2e7'
 }
 
+# bats test_tags=full
 @test "5000 signals a second of its own: none is lost, and the samples stand for its CPU time" {
 	said=$BATS_TEST_TMPDIR/said data=$BATS_TEST_TMPDIR/data
 	"$SPROF" record -q -o "$data" --source timer -F 999 -- "$TARGETS/sig_storm" 1500 >"$said"

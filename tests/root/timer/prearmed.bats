@@ -38,6 +38,7 @@ soon() { # COMMAND...
 	"$@"
 }
 
+# bats test_tags=full
 @test "pre-armed: it costs nothing, and doctor sees it" {
 	as_nobody
 	prearmed sleep 30

@@ -37,6 +37,7 @@ fold_here() {
 	[ "$("$SPROF" info --json "$data" | jq -r .source)" = timer ]
 }
 
+# bats test_tags=full
 @test "timer: 32 frames without frame pointers" {
 	started deep32_nofp 2000
 	truth_holds
@@ -66,6 +67,7 @@ fold_here() {
 	[ "$("$SPROF" info --json "$data" | jq '.lost < 5')" = true ]
 }
 
+# bats test_tags=full
 @test "timer: eight threads" {
 	started threads8 3000
 	truth_holds
@@ -140,6 +142,7 @@ jit_frames_hold() {
 		}' "$truth" -
 }
 
+# bats test_tags=full
 @test "timer: wall-clock time shows threads that wait" {
 	"$SPROF" record -o "$data" --source timer --clock wall -F 199 -- "$TARGETS/waits" 2000 >"$truth"
 	# By time: a thread that waits for a CPU gets one signal for several periods. Working code

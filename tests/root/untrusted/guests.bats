@@ -69,6 +69,7 @@ ends_within() {
 	[ "$took" -lt $((limit * 1000)) ]
 }
 
+# bats test_tags=full
 @test "a read of a target's memory that never returns does not keep the recording from its end" {
 	local source
 	stuck userfault
@@ -118,6 +119,7 @@ ends_within() {
 }
 
 # At its end a recording of waits copies the stacks of threads that wait.
+# bats test_tags=full
 @test "a thread that waits on a stack that cannot be read keeps no recording from its end" {
 	stuck waits
 	ends_within 5 --source ebpf --clock off -d 1s -p "$target"

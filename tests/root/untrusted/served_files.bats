@@ -39,6 +39,7 @@ record_for_a_second() {
 	echo "$took ms; $output $stderr"
 }
 
+# bats test_tags=full
 @test "an overlay that a user has mounted over a FUSE server holds up no recorder of root's" {
 	local source
 	prepare served_code
@@ -58,6 +59,7 @@ record_for_a_second() {
 
 # What fusermount(1) mounts for a user with the option allow_other, which an administrator may permit; seen from the mount
 # namespace in which it is, and from another.
+# bats test_tags=full
 @test "a file of a FUSE server that a user has mounted holds up no recorder of root's" {
 	local source space
 	needs_unshare -m
@@ -80,6 +82,7 @@ record_for_a_second() {
 	done
 }
 
+# bats test_tags=full
 @test "a file of a FUSE server in place of GPU data holds up no recorder of root's" {
 	prepare served_region
 	export SAID=$BATS_TEST_TMPDIR/said
@@ -94,6 +97,7 @@ record_for_a_second() {
 	[ "$("$SPROF" info --json "$data" | jq '.finished')" = true ]
 }
 
+# bats test_tags=full
 @test "programs on overlays that root has mounted keep their names" {
 	local place=$BATS_TEST_TMPDIR/place
 	mkdir "$place"
