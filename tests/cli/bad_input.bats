@@ -144,14 +144,12 @@ does_not_crash() {
 @test "debug files cannot be fetched without a server, or without the library" {
 	run --separate-stderr env -u DEBUGINFOD_URLS "$SPROF" record --debuginfod -o data -- true
 	[ "$status" -eq 125 ]
-	[ "${stderr_lines[0]}" = "sprof: cannot fetch debug files: DEBUGINFOD_URLS names no server" ]
-	[[ ${stderr_lines[1]} == "hint: export DEBUGINFOD_URLS="* ]]
+	[[ $stderr == *"sprof: cannot fetch debug files: DEBUGINFOD_URLS names no server"$'\n'"hint: export DEBUGINFOD_URLS="* ]]
 	${CC:-cc} -shared -o libdebuginfod.so.1 -x c /dev/null
 	run --separate-stderr env LD_LIBRARY_PATH="$PWD" DEBUGINFOD_URLS=http://127.0.0.1:1 \
 		"$SPROF" record --debuginfod -p 1
 	[ "$status" -eq 1 ]
-	[ "${stderr_lines[0]}" = "sprof: cannot load 'libdebuginfod.so.1': it is not installed, or too old" ]
-	[ "${stderr_lines[1]}" = "hint: apt-get install libdebuginfod1" ]
+	[[ $stderr == *"sprof: cannot load 'libdebuginfod.so.1': it is not installed, or too old"$'\n'"hint: apt-get install libdebuginfod1"* ]]
 	[ ! -e data ]
 }
 

@@ -153,18 +153,19 @@ agrees_with_perf() {
 	[ "$output" = "sprof: cannot read 'mostly': only 1 of its 4 lines are collapsed stacks (a;b;c 12)" ]
 }
 
+refused() { # what it is, file
+	local command
+	for command in fold report 'flame -o flame.svg' info; do
+		run --separate-stderr "$SPROF" $command "$2"
+		echo "$command: $status '$stderr'"
+		[ "$status" -eq 1 ]
+		[ -z "$output" ]
+		[ "${stderr_lines[0]}" = "sprof: cannot read '$2': it is $1" ]
+	done
+	[ ! -e flame.svg ]
+}
+
 @test "a file of a format that is not read is refused with the name of the format" {
-	refused() { # what it is, file
-		local command
-		for command in fold report 'flame -o flame.svg' info; do
-			run --separate-stderr "$SPROF" $command "$2"
-			echo "$command: $status '$stderr'"
-			[ "$status" -eq 1 ]
-			[ -z "$output" ]
-			[ "${stderr_lines[0]}" = "sprof: cannot read '$2': it is $1" ]
-		done
-		[ ! -e flame.svg ]
-	}
 	echo 'print()' >p.py
 	python3 -m cProfile -o x.prof p.py >/dev/null
 	refused "a file of Python's cProfile, which holds no stacks" x.prof
@@ -184,4 +185,30 @@ agrees_with_perf() {
 	# Names may begin with brackets.
 	printf '[unknown];{closure} 4\n{closure};x 3\n' >names
 	[ "$("$SPROF" fold names | paste -sd' ')" = '[unknown];{closure} 4 {closure};x 3' ]
+}
+
+@test "each format that is known by its first bytes and not read is refused by its name" {
+	local bytes what
+	while IFS='|' read -r bytes what; do
+		printf '%b' "$bytes" >file
+		head -c 300 /dev/zero >>file
+		refused "$what" file
+	done <<-'END'
+		\0177ELF|a program or a library (ELF)
+		\x28\xb5\x2f\xfd|zstd data
+		\xfd7zXZ|xz data
+		BZh9|bzip2 data
+		PK\0003\0004|a ZIP archive
+		SQLite format 3|an SQLite database
+		gmon\0001|a gmon.out file of gprof, which holds no stacks
+		\x89PNG|a PNG picture
+		%PDF-1.5|a PDF document
+		<?xml version="1.0"?><trace-toc/>|an XML document
+		<svg>|an SVG picture
+		<html>|an HTML page
+		\0001\0002\0003|binary data of an unknown format
+	END
+	tar -cf file --format=ustar kinds.folded
+	refused 'a tar archive' file
+	refused 'a program or a library (ELF)' "$(command -v bash)"
 }

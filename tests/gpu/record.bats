@@ -56,6 +56,9 @@ gpu_ns() {
 	needs_root "run a program as another user"
 	local as=(setpriv --reuid=65534 --regid=65534 --clear-groups)
 	"${as[@]}" test -r "$LD_LIBRARY_PATH/libcuda.so.1" -a -x "$WORK" || skip "the user nobody may not read $BUILD"
+	"${as[@]}" sleep 5 3>&- & # without CAP_SYS_PTRACE, as in a container, root may not either
+	sleep 0.3
+	readlink /proc/$!/root >/dev/null || skip "root may not look at processes of others here"
 	record_gpu -- "${as[@]}" "$WORK" launch:300
 	[ "$(gpu_ns 'main;.*train;forward;launch_gemm;.*gemm_kernel')" -eq 300000 ]
 }

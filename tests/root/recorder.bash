@@ -30,7 +30,10 @@ record() {
 	recorder=$!
 	pids+=($recorder)
 	while [ ! -e "$data" ]; do
-		kill -0 $recorder
+		kill -0 $recorder || {
+			cat "$BATS_TEST_TMPDIR/said" 2>/dev/null # where a test keeps what it says
+			return 1
+		}
 		sleep 0.05
 	done
 }

@@ -24,6 +24,7 @@
 #include <linux/userfaultfd.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -62,19 +63,20 @@ static void hand_over(char *pages)
 
 /* ---- a file system with one file, whose content never comes */
 
-static void serve(int fd)
+/* A flush without an answer keeps the process from its end, whatever kills it. */
+static void serve(int fd, bool answers_flush)
 {
 	static char request[FUSE_REQUEST_SIZE];
 	const struct fuse_in_header *in = (const void *)request;
 
 	while (read(fd, request, sizeof(request)) > 0)
-		if (in->opcode != FUSE_READ && in->opcode != FUSE_FLUSH)
+		if (in->opcode != FUSE_READ && (answers_flush || in->opcode != FUSE_FLUSH))
 			answer_as_usual(fd, in);
 	_exit(0);
 }
 
 /* A descriptor of that file. The server ends with this process, which frees all that wait. */
-static int endless_file(void)
+static int endless_file(bool answers_flush)
 {
 	char options[128], place[] = "/tmp/sprof-stuck.XXXXXX", path[64];
 	int device = open("/dev/fuse", O_RDWR | O_CLOEXEC), fd;
@@ -90,7 +92,7 @@ static int endless_file(void)
 	if (!fork()) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		alarm(20); /* a process that waits for it may not be killable */
-		serve(device);
+		serve(device, answers_flush);
 	}
 	close(device);
 	snprintf(path, sizeof(path), "%s/file", place);
@@ -120,7 +122,7 @@ static void *map_something(void *unused)
 static void hold_lock(void)
 {
 	pthread_t threads[2];
-	void *page = mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE, endless_file(), 0);
+	void *page = mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE, endless_file(true), 0);
 
 	/* The stacks of both are mapped before the lock is held. */
 	if (page == MAP_FAILED || pthread_create(&threads[0], NULL, read_through_proc, page) ||
@@ -141,7 +143,7 @@ static void *wait_on(void *page)
 
 static void wait_where_no_one_can_read(void)
 {
-	void *page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE, endless_file(), 0);
+	void *page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE, endless_file(true), 0);
 	pthread_t thread;
 
 	if (page == MAP_FAILED || pthread_create(&thread, NULL, wait_on, page))
@@ -160,14 +162,14 @@ static void hold_tracers_off(void)
 {
 	pthread_t thread;
 
-	if (pthread_create(&thread, NULL, start_from, (void *)(intptr_t)endless_file()))
+	if (pthread_create(&thread, NULL, start_from, (void *)(intptr_t)endless_file(true)))
 		cannot("exec");
 	usleep(200000);
 }
 
 static _Noreturn void close_for_ever(const char *seconds)
 {
-	endless_file();
+	endless_file(false);
 	if (write(1, "ready\n", 6) != 6)
 		_exit(1);
 	execlp("sleep", "sleep", seconds, NULL);

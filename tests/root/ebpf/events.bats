@@ -90,14 +90,24 @@ needs_tracefs() {
 	"$SPROF" report --json --column page-faults data | jq -e '.samples < 4000 and .samples > 1000'
 }
 
-# bats test_tags=full
-@test "an event without a period is sampled by frequency" {
+# Have page faults of two functions their shares, 3 to 7?
+faults_by_frequency() {
 	local few many
 	record -F 999 -e page-faults -- "$TARGETS/kernel_events" 4000
 	few=$(weight page-faults few) many=$(weight page-faults many)
 	echo "few $few, many $many"
-	[ $((few + many)) -gt 20000 ]
-	near $((1000 * few / (few + many))) 300 33
+	[ $((few + many)) -gt 20000 ] && near $((1000 * few / (few + many))) 300 33
+}
+
+# The kernel guesses the next period at each of its ticks. Where the program is kept from its CPU meanwhile, it guesses
+# wrongly, by factors of a hundred: then another recording is made.
+# bats test_tags=full
+@test "an event without a period is sampled by frequency" {
+	local i
+	for i in 1 2 3 4 5 6; do
+		! faults_by_frequency || return 0
+	done
+	return 1
 }
 
 @test "every event of a tracepoint is where it happened, and one of a period stands for all" {

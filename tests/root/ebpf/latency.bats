@@ -39,8 +39,8 @@ record() {
 	within "$(share latency alone)" "$((1000 * serial / all))e-1" 2
 	within "$(share latency together)" "$((1000 * parallel / all))e-1" 2
 	within "$(share cpu alone)" "$((1000 * serial / (all + parallel)))e-1" 2
-	# All of it is the time in which anything ran.
-	within "$("$SPROF" report --json --column latency data | jq '.ns / 1e6')" "$all" 120
+	# All of it is the time in which anything ran. On a busy machine the kernel keeps a twentieth from real-time threads.
+	within "$("$SPROF" report --json --column latency data | jq '.ns / 1e6')" $((all * 39 / 40)) $((all / 40 + 120))
 	within "$(share latency '1 thread' --by parallelism)" "$((1000 * serial / all))e-1" 5
 	"$SPROF" report --json --column latency --label parallelism=1 data | jq -e '.rows[0].function | test("alone|work|now_us|clock_gettime")'
 }
@@ -48,19 +48,44 @@ record() {
 # bats test_tags=full
 @test "with -a threads of all processes count" {
 	needs_two_cpus
+	chrt -r 1 true 2>/dev/null || skip "needs CAP_SYS_NICE"
 	"$TARGETS/serial_parallel" 20000 10 2 >truth 3>&- &
 	local first=$!
 	nice -n -20 "$TARGETS/serial_parallel" 20000 10 2 >/dev/null 3>&- &
 	local second=$!
 	sleep 0.3
-	timeout 60 "$SPROF" record -q --source ebpf --latency -d 1s -F 999 -a -o data
-	"$SPROF" report --column latency --by parallelism data | head -12
-	[ "$(share latency '1 thread' --by parallelism | cut -d. -f1)" -lt 25 ]
-	# The same processes one by one are serial, each.
-	timeout 60 "$SPROF" record -q --source ebpf --latency -d 1s -F 999 -p $first -o data
-	[ "$(share latency '1 thread' --by parallelism | cut -d. -f1)" -eq 100 ]
+	# Without a priority of its own the recorder gets no CPU beside threads of nice -20, and a second takes ten.
+	for what in "-a" "-p $first"; do
+		chrt -r 1 timeout 60 "$SPROF" record -q --source ebpf --latency -d 1s -F 999 $what -o "data$what"
+	done
 	kill $first $second
 	wait $first $second || true
+	mv data-a data
+	"$SPROF" report --column latency --by parallelism data | head -12
+	[ "$(share latency '1 thread' --by parallelism | cut -d. -f1)" -lt 25 ]
+	"$SPROF" info --json data | jq -e '.lost == 0'
+	# The same processes one by one are serial, each.
+	mv "data-p $first" data
+	[ "$(share latency '1 thread' --by parallelism | cut -d. -f1)" -eq 100 ]
+}
+
+# A recorder that gets no CPU still loses nothing: half of the ring is for samples, not for copies of stacks.
+# bats test_tags=full
+@test "with -a no sample is lost while the recorder gets no CPU for seconds" {
+	"$TARGETS/serial_parallel" 20000 10 2 >/dev/null 3>&- &
+	local busy=$!
+	"$SPROF" record -q --source ebpf --latency -d 6s -F 999 -a -o data 3>&- &
+	local recorder=$!
+	while [ ! -e data ]; do sleep 0.05; done
+	kill -STOP $recorder
+	# New processes, whose stacks are copied because the recorder makes no tables of them.
+	for _ in {1..40}; do "$TARGETS/serial_parallel" 50 10 2 >/dev/null; done
+	kill -CONT $recorder
+	wait $recorder
+	kill $busy
+	wait $busy || true
+	"$SPROF" report --column latency --by parallelism data | head -4
+	"$SPROF" info --json data | jq -e '.lost == 0 and .samples > 4000'
 }
 
 @test "what cannot tell what else runs says so" {

@@ -49,17 +49,29 @@ stop_recorder() {
 	cat "$place/stderr"
 }
 
-# The program of another user has its stacks, from main to the leaf. It is new, so on a loaded machine its rows may come
+# [MS] The program of another user has its stacks, from main to the leaf. It is new, so on a loaded machine its rows may come
 # late, and a few stacks are cut; where its file or its rules find no room, all are.
 victim_is_complete() {
-	"$place/victim" 1500 >"$truth"
+	"$place/victim" "${1:-4000}" >"$truth"
 	stop_recorder
 	"$SPROF" fold --comm=victim "$data" >"$folded"
 	local whole all
 	whole=$(samples '__libc_start_main;.*;main;f1;.*;f30;leaf_[46]0') all=$(samples 'leaf_|unknown|incomplete|rule')
 	echo "victim: $whole of $all stacks are whole"
 	[ "$whole" -gt 30 ]
-	[ $((whole * 10)) -ge $((all * 8)) ]
+	[ $((whole * 2)) -ge "$all" ]
+}
+
+# Waits until the recorder has done what was new: it takes less than a fifth of a CPU, or 20 s are over.
+wait_until_at_rest() {
+	local before now
+	before=$(awk '{ print $14 + $15 }' /proc/$recorder/stat)
+	for _ in $(seq 40); do
+		sleep 0.5
+		now=$(awk '{ print $14 + $15 }' /proc/$recorder/stat)
+		((now - before >= 10)) || break
+		before=$now
+	done
 }
 
 # What the recorder holds: the number of descriptors and the memory in KiB.
@@ -81,7 +93,7 @@ wait_until_held() { # -ge|-lt DESCRIPTORS TRIES
 	record_system
 	attack many 17000 60000
 	wait_until is_ready
-	sleep 2
+	wait_until_at_rest
 	victim_is_complete
 	grep -q 'warning: user 65534 maps more than 8191 files' "$place/stderr"
 	[ "$(told '.limits[] | select(.limit == 2).times')" -gt 1000 ]
@@ -109,7 +121,7 @@ wait_until_held() { # -ge|-lt DESCRIPTORS TRIES
 	attack churn 60000
 	sleep 6
 	held >"$place/held"
-	victim_is_complete
+	victim_is_complete 10000 # its rows come after those of a second or more of the attack
 	read -r fds kib <"$place/held"
 	echo "$fds descriptors, $kib KiB"
 	[ "$fds" -lt 2000 ]

@@ -72,6 +72,8 @@ setup_file() {
 		mount -t tracefs nodev /sys/kernel/tracing
 		$SPROF record -q --source ebpf -c 1 -e page-faults,syscalls:sys_enter_getppid -o events.data -- $TARGETS/kernel_events 100 >/dev/null 2>events.log || echo "record: status \$?" >>events.log
 		$SPROF report --json --column page-faults --per syscalls:sys_enter_getppid events.data 2>>events.log
+		echo "@@ events_info.json"
+		$SPROF info --json events.data
 		echo "@@ events.log"
 		cat events.log
 		echo "@@ latency"
@@ -168,6 +170,10 @@ truth_holds() { # target
 
 @test "on 6.1 every page fault and every event of a tracepoint is there" {
 	cat events.log
+	jq -c '.rows[] | select(.function == "main" or .function == "many" or .function == "few") | [.function, .total_events, .total_ratio]' events.json
+	jq -c '.columns' events_info.json
+	jq -e '.lost == 0 and ([.columns[] | select(.name == "syscalls:sys_enter_getppid").sum] == [500]) and
+		([.columns[] | select(.name == "page-faults").sum][0] >= 1000)' events_info.json
 	jq -e '([.rows[] | select(.function == "many")][0].total_events | . >= 695 and . <= 710) and
 		[.rows[] | select(.function == "few")][0].total_events >= 295 and
 		([.rows[] | select(.function == "main")][0].total_ratio | . > 1.95 and . < 2.2)' events.json

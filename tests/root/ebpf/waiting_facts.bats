@@ -9,6 +9,8 @@ setup() {
 
 teardown() {
 	[ -z "${target-}" ] || kill "$target" 2>/dev/null || true
+	[ -z "${mounted-}" ] || umount "$mounted" || true
+	[ -z "${device-}" ] || losetup -d "$device" || true
 	[ -z "${group-}" ] || { sleep 0.3; rmdir "$group"; } || true
 }
 
@@ -139,10 +141,11 @@ while time.time() < end: poll.poll(20)'
 	! grep -q 'epoll set' waiting
 }
 
+# bats test_tags=full
 @test "waits for a disk name the device and the file" {
-	local device
-	device=$(df --output=source . | tail -1)
-	[ -b "$device" ] || skip "the temporary directory is on no disk"
+	local disk
+	disk=$(df --output=source . | tail -1)
+	[ -b "$disk" ] || skip "the temporary directory is on no disk"
 	cat >syncs.py <<-'PYTHON'
 		import os, time
 		fd = os.open("written.data", os.O_RDWR | os.O_CREAT)
@@ -154,7 +157,57 @@ while time.time() < end: poll.poll(20)'
 	"$SPROF" record -q --source ebpf --clock off -o data -- python3 syncs.py
 	fold_waits data
 	grep -q 'disk wait' waiting || skip "the disk answers without a wait"
-	most python3 "disk wait" "disk wait_[[]w[]];$(basename "$(readlink -f "$device")"): written.data_"
+	most python3 "disk wait" "disk wait_[[]w[]];$(basename "$(readlink -f "$disk")"): written.data_"
+}
+
+# A disk that makes so many reads a second, as its cgroup may: by version 1, whose limit counts reads
+# that were asked for in the group.
+slow_disk() { # MOUNT POINT, READS A SECOND
+	group=/sys/fs/cgroup/blkio/sprof_disk_$$
+	[ -e /sys/fs/cgroup/blkio/blkio.throttle.read_iops_device ] || skip "no cgroup of version 1 limits disks"
+	truncate -s 64M disk.img
+	mkfs.ext4 -q disk.img
+	mkdir -p "$1" "$group"
+	device=$(losetup -f --show disk.img) || skip "there is no loop device"
+	mount "$device" "$1" || skip "cannot mount a loop device"
+	mounted=$PWD/$1
+	echo "$(lsblk -dno MAJ:MIN "$device" | tr -d ' ') $2" >"$group/blkio.throttle.read_iops_device"
+}
+
+# bats test_tags=full
+@test "waits for a disk of known speed have their true times" {
+	slow_disk slow 50
+	dd if=/dev/urandom of=slow/data bs=1M count=16 status=none
+	sync
+	cat >reads.py <<-'PYTHON'
+		import mmap, os, sys, time
+		open(sys.argv[1] + "/cgroup.procs", "w").write(str(os.getpid()))
+		fd = os.open("slow/data", os.O_RDONLY | os.O_DIRECT)
+		page = mmap.mmap(-1, 4096)
+		def reads_disk():
+		    for i in range(100):
+		        os.preadv(fd, [page], 4096 * (i * 37 % 4096))
+		def sleeps():
+		    time.sleep(1)
+		def ready():
+		    return sum(int(n) for n in open("/proc/thread-self/schedstat").read().split()[:2])
+		for f in reads_disk, sleeps:
+		    start, r = time.monotonic_ns(), ready()
+		    f()
+		    print(f.__name__, time.monotonic_ns() - start - (ready() - r))
+	PYTHON
+	"$SPROF" record -q --source ebpf --clock off -o data -- python3 reads.py "$group" >truth
+	"$SPROF" fold --time --column waiting data | awk '
+		NR == FNR { exact[$1] = $2; all += $2; next }
+		/;reads_disk \(.*;disk wait_/ { is["reads_disk"] += $NF } /;sleeps \(.*;sleep_/ { is["sleeps"] += $NF }
+		END {
+			for (n in exact) {
+				total += is[n]
+				printf "%s: %.3f s of %.3f s\n", n, is[n] / 1e9, exact[n] / 1e9
+				failed = failed || is[n] < 0.98 * exact[n] || is[n] > 1.02 * exact[n]
+			}
+			exit failed || exact["reads_disk"] < 1.5e9
+		}' truth -
 }
 
 @test "locks have their places, their waits and their holders" {

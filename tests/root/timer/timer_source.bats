@@ -243,9 +243,13 @@ bears() { # MODE
 @test "ebpf and timer see the same shares of one program" {
 	needs_bpf
 	"$SPROF" record -q -o "$data.timer" --source timer -F 999 -- "$TARGETS/shares" 4000 >"$truth" 3>&- &
-	local launcher=$! pid
+	local launcher=$! pid= child
 	for i in $(seq 200); do
-		pid=$(pgrep -P $launcher -x shares) && break
+		# pgrep(1) reads the command line of each process, which processes of other tests may hold up.
+		for child in $(cat /proc/$launcher/task/$launcher/children); do
+			[ "$(cat /proc/$child/comm)" != shares ] || pid=$child
+		done
+		[ -z "$pid" ] || break
 		sleep 0.05
 	done
 	"$SPROF" record -q -o "$data" --source ebpf -F 499 -d 3s -p "$pid"
