@@ -2,11 +2,15 @@
 # there: offcputime of libbpf-tools and bpftrace, which walk the stack at every switch by frame
 # pointers, and strace -c. (apt-get install libbpf-tools bpftrace strace redis postgresql)
 
+# Runs a program above all others, so that their turns do not count, if that is allowed.
+above=()
+! chrt -f 50 true 2>/dev/null || above=(chrt -f 50)
+
 # us per switch of two threads that send a byte back and forth on CPU 1: half a round trip.
 switch_time() { # contender, the command of a profiler, in which PID stands for the process
 	local contender=$1 profiler pid
 	shift
-	"$targets/pingpong" 1500 1 4000 >"$work/round_trip" &
+	"${above[@]}" "$targets/pingpong" 1500 1 4000 >"$work/round_trip" &
 	pid=$!
 	background=$pid
 	sleep 0.3
@@ -65,10 +69,16 @@ bench_syscalls() {
 	[ ! -f "$work/call_strace" ] || row "added by strace -c" "$(paired call_strace - call_alone)" ns
 }
 
-# Requests a second of a server, alone and under each profiler, in turn.
-requests() { # name of the server, its process, the command that prints requests per second
-	local name=$1 pid=$2 profiler contender
-	shift 2
+# ns on CPUs of all threads of a process.
+cpu_ns() {
+	cat /proc/"$1"/task/*/schedstat | awk '{ n += $1 } END { printf "%.0f\n", n }'
+}
+
+# Requests a second of a server, alone and under each profiler, in turn. With a third argument, also
+# the CPU time that a request takes, which other programs on the machine disturb less.
+requests() { # name of the server, its process, number of requests or "", the command that prints requests per second
+	local name=$1 pid=$2 nr=$3 profiler contender before
+	shift 3
 	local contenders="alone sprof again"
 	! command -v offcputime >/dev/null || contenders="alone sprof offcputime again"
 	for _ in $(seq "$ROUNDS"); do
@@ -80,7 +90,9 @@ requests() { # name of the server, its process, the command that prints requests
 			esac
 			background="$server $profiler"
 			[ -z "$profiler" ] || sleep 1.5
+			before=$(cpu_ns "$pid")
 			note "${name}_$contender" "$("$@")"
+			[ -z "$nr" ] || note "${name}_cpu_$contender" "$(calc "($(cpu_ns "$pid") - $before) / $nr")"
 			[ -z "$profiler" ] || { kill -INT $profiler; wait $profiler || true; }
 			background=$server
 		done
@@ -90,6 +102,8 @@ requests() { # name of the server, its process, the command that prints requests
 	row "alone, once more in each round (noise)" "$(paired "${name}_again" / "${name}_alone")" x
 	# Fewer requests are more time for each: at most 1 %.
 	row "time of a request under --clock off" "$(paired "${name}_alone" / "${name}_sprof")" x 1.01
+	[ -z "$nr" ] || row "CPU time of a request under --clock off" "$(paired "${name}_cpu_sprof" / "${name}_cpu_alone")" x 1.01
+	[ -z "$nr" ] || row "CPU time of a request alone, once more" "$(paired "${name}_cpu_again" / "${name}_cpu_alone")" x
 	[ ! -f "$work/${name}_offcputime" ] || row "time of a request under offcputime -p" "$(paired "${name}_alone" / "${name}_offcputime")" x
 }
 
@@ -101,7 +115,7 @@ bench_redis() {
 	background=$server
 	sleep 1
 	redis_rate() { redis-benchmark -p 7379 -t get -n $((QUICK ? 50000 : 200000)) -c 20 --csv | awk -F'"' '$2 == "GET" { print $4 }'; }
-	requests redis $server redis_rate
+	requests redis $server $((QUICK ? 50000 : 200000)) redis_rate
 	end $server
 	background=
 }
@@ -122,7 +136,7 @@ bench_postgres() {
 	postgres_rate() {
 		runuser -u postgres -- pgbench -h "$work/pg" -p 7432 -S -c 8 -T $((QUICK ? 2 : 5)) postgres 2>/dev/null | awk '/^tps/ { print $3 }'
 	}
-	requests postgres "$(head -1 "$work/pg/postmaster.pid")" postgres_rate
+	requests postgres "$(head -1 "$work/pg/postmaster.pid")" "" postgres_rate
 	end "$(head -1 "$work/pg/postmaster.pid")" $server
 	background=
 }
