@@ -15,7 +15,7 @@
 
 /*
  * Opens for reading what an O_PATH descriptor refers to, which was found in /proc/PID. As
- * safe_open_again(); -EPERM for such a file system, and then it is counted.
+ * safe_open_trusted(); -EPERM for such a file system, and then it is counted.
  */
 int target_mounts_open(pid_t pid, int path_fd, uint64_t size_max);
 
