@@ -200,8 +200,12 @@ struct thread_event {
 };
 _Static_assert(sizeof(struct thread_event) == 88, "no holes");
 
-/* Stands for all higher numbers. A program can ask for any, and so fill a table of calls. */
-#define NO_SYSTEM_CALL 1023
+/*
+ * Stands for all higher numbers: no kernel has them, as Linux 6.18 ends at 470 and adds a few a
+ * year. A program can ask for any, and so fill a table of calls, or ask for new ones faster than
+ * the kernel hands memory for their sums to a BPF program.
+ */
+#define NO_SYSTEM_CALL 511
 
 /*
  * EVENT_CALL is a sample record: a system call that took its weight.

@@ -48,7 +48,7 @@ def second_attach(r):
         program.kill()
     report, trace = collected(recording), recording.trace()
     judges.timeline_is_sane(report, trace, 0.5)
-    judges.launched_by(recording.folded(), "work")
+    judges.launched_by(recording.folded(), "work", judges.launched_earlier(trace))
     lag = judges.each_has_a_call(trace)
     device = report["devices"][0]
     return (f"busy {device['busy_ns'] / 1e6:.1f} ms of {device['wall_ns'] / 1e6:.1f} ms; kernels begin {lag / 1e3:.1f} us after their "

@@ -30,7 +30,7 @@ setup() {
 	"$SPROF" report --syscalls --json data >calls.json
 	"$SPROF" report --syscalls data
 	jq -e '[.rows[] | select(.call == "clock_nanosleep")] | length == 1 and .[0].calls == 20' calls.json
-	jq -e '[.rows[] | select(.call == "no such system call")] | length == 1 and .[0].calls >= 3000 and
+	jq -e '[.rows[] | select(.call == "no such system call")] | length == 1 and .[0].calls >= 4000 and
 		.[0].calls == .[0].errors' calls.json
 	"$SPROF" info --json data | jq -e '.lost == 0'
 }
