@@ -33,6 +33,7 @@
 #include "core/segments/names_folder.h"
 #include "core/segments/segment_sink.h"
 #include "core/untrusted/remote_read.h"
+#include "sampler/ebpf/source_ebpf.h"
 #include "symbolizer/symbolizer.h"
 
 #define MAX_NAMING_NS (120ull * 1000 * 1000 * 1000)
@@ -75,11 +76,8 @@ static int open_root(void *context, uint32_t module, size_t *ret_prefix)
 static int kernel_symbol(void *context, uint64_t address, char *name, size_t size)
 {
 	const struct lookup *l = context;
-	enum rights before = privileges_use(RIGHTS_BORROWED);
-	int result = l->parts->ops->kernel_symbol(l->parts->source, address, name, size);
 
-	privileges_use(before);
-	return result;
+	return source_ebpf_kernel_symbol(l->parts->source, address, name, size);
 }
 
 static bool skip_module(void *context, uint32_t module)
@@ -97,7 +95,7 @@ static uint64_t look_up(struct lookup *l, struct profile *p)
 		.sandbox = l->parts->sandbox,
 		.open_module = open_module,
 		.open_root = open_root,
-		.kernel_symbol = l->parts->ops->kernel_symbol ? kernel_symbol : NULL,
+		.kernel_symbol = l->parts->ops == &source_ebpf ? kernel_symbol : NULL,
 		.skip_module = skip_module,
 		.context = l,
 	};

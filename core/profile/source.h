@@ -144,11 +144,6 @@ struct source_ops {
 	 */
 	int (*open)(const struct source_config *config, struct source **ret_source);
 	/*
-	 * Returns what the launched program needs in its environment: strings NAME=VALUE, then
-	 * NULL; they belong to the source. Called before start(). A NULL hook: nothing.
-	 */
-	const char *const *(*environment)(const struct source *source);
-	/*
 	 * Called between open() and start(): waits at most timeout_ms for the unwind tables of what
 	 * the targets map, less if a signal comes. Returns how many files still have none.
 	 */
@@ -200,11 +195,6 @@ struct source_ops {
 	 * -errno where it is gone with its process. Has the signature of symbolizer_opts.open_root.
 	 */
 	int (*open_root)(void *source, uint32_t module, size_t *ret_prefix);
-	/*
-	 * Names a kernel address, with the signature of symbolizer_opts.kernel_symbol. NULL where
-	 * the source cannot.
-	 */
-	int (*kernel_symbol)(void *source, uint64_t address, char *name, size_t size);
 	void (*close)(struct source *source); /* NULL is fine */
 };
 
