@@ -12,7 +12,6 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -305,6 +304,6 @@ void naming_tell(struct naming *n, struct sink *sink)
 	if (!n->nr_told)
 		log_warning("%s (said once)", text);
 	n->nr_told = n->nr_limited;
-	row.text = sink->string(sink, text, strlen(text));
+	row.text = sink_cstring(sink, text);
 	sink->fact(sink, FACT_LIMIT, &row);
 }

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/types.h>
 
 #include "core/profile/event_name.h"
@@ -36,6 +37,11 @@ struct sink {
 	 */
 	bool (*wants)(struct sink *sink, const struct profile_sample *sample);
 };
+
+static inline uint32_t sink_cstring(struct sink *sink, const char *s)
+{
+	return sink->string(sink, s, strlen(s));
+}
 
 struct memory_shares;
 struct sandbox;
