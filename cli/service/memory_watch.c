@@ -1,4 +1,4 @@
-/* A look reads one small file of /proc. */
+/* Each check of the memory reads one small file of /proc. */
 #include "cli/service/memory_watch.h"
 
 #include "core/base/log.h"
