@@ -26,8 +26,10 @@
 #include "core/untrusted/remote_read.h"
 #include "core/untrusted/target_mounts.h"
 #include "core/profile/source.h"
+#include "output/report/grid.h"
 #include "output/text/text.h"
 #include "sampler/attach/own_library.h"
+#include "sampler/ebpf/source_ebpf.h"
 #include "sampler/timer/source_timer.h"
 #include "sampler/waiting/waiting_way.h"
 
@@ -136,13 +138,30 @@ static void find_gpu_of(pid_t pid, const struct timer_way *way, struct gpu_facts
 	privileges_use(before);
 }
 
-static void print_gpu(struct buffer *b, const struct gpu_facts *gpu)
+/* The text is tables of names and answers, without headings. */
+static void begin_table(struct grid *g)
 {
-	buffer_add_string(b, "gpu    ");
-	text_add_clean(b, gpu->what, strlen(gpu->what));
-	buffer_add_char(b, '\n');
-	if (gpu->hint[0])
-		buffer_printf(b, "       fix: %s\n", gpu->hint);
+	static const struct grid_column columns[] = { { NULL, "", true }, { NULL, "", true } };
+
+	grid_init(g, columns, 2);
+}
+
+static void end_table(struct buffer *b, struct grid *g)
+{
+	grid_write_text(b, g, 0);
+	grid_fini(g);
+}
+
+/* `hint` "": nothing to fix, or no command that does. */
+static void add_answer(struct grid *g, const char *name, const char *answer, const char *hint)
+{
+	grid_text(g, name);
+	grid_text(g, answer);
+	if (!*hint)
+		return;
+	grid_text(g, "");
+	buffer_add_string(grid_cell(g), "fix: ");
+	buffer_add_string(&g->text, hint);
 }
 
 static bool can_follow_waits(const char **ret_text)
@@ -154,25 +173,42 @@ static bool can_follow_waits(const char **ret_text)
 	return kernel.way != WAITING_CANNOT;
 }
 
-static void print_waits(struct buffer *b)
+static void add_waits(struct grid *g)
 {
 	const char *text;
 	bool ok = can_follow_waits(&text);
 
-	buffer_printf(b, "waits  %s%s\n", ok ? "OK: " : "", text);
+	grid_text(g, "waits");
+	buffer_add_string(grid_cell(g), ok ? "OK: " : "");
+	buffer_add_string(&g->text, text);
 }
 
 static void print_process(struct buffer *b, pid_t pid)
 {
 	struct timer_way way;
 	struct gpu_facts gpu;
+	struct grid g;
 
 	probe_process(pid, &way);
 	find_gpu_of(pid, &way, &gpu);
-	buffer_printf(b, "\nprocess %d\ntimer  %s\n", (int)pid, describe(&way));
-	if (way.hint[0])
-		buffer_printf(b, "       fix: %s\n", way.hint);
-	print_gpu(b, &gpu);
+	buffer_printf(b, "\nprocess %d\n", (int)pid);
+	begin_table(&g);
+	add_answer(&g, "timer", describe(&way), way.hint);
+	add_answer(&g, "gpu", gpu.what, gpu.hint);
+	end_table(b, &g);
+}
+
+static void print_facts(struct buffer *b)
+{
+	char value[256];
+	struct grid g;
+
+	begin_table(&g);
+	for (const struct host_fact *fact = host_facts; fact->key; fact++) {
+		fact->read(value, sizeof(value));
+		add_answer(&g, fact->name, value, "");
+	}
+	end_table(b, &g);
 }
 
 /* Returns whether any source works. */
@@ -180,29 +216,24 @@ static bool print_text(struct buffer *b, pid_t pid)
 {
 	bool any = false;
 	struct gpu_facts gpu;
-	char value[256];
+	struct grid g;
 
+	begin_table(&g);
 	for (size_t i = 0; source_table[i]; i++) {
 		const struct finding f = examine(source_table[i]);
 
 		any |= f.ok;
-		buffer_printf(b, "%-6s %s\n", source_table[i]->name, f.ok ? "OK" : f.why);
-		if (f.hint[0])
-			buffer_printf(b, "       fix: %s\n", f.hint);
-		if (f.ok && !strcmp(source_table[i]->name, "ebpf"))
-			print_waits(b);
+		add_answer(&g, source_table[i]->name, f.ok ? "OK" : f.why, f.hint);
+		if (f.ok && source_table[i] == &source_ebpf)
+			add_waits(&g);
 	}
 	find_gpu(&gpu);
-	print_gpu(b, &gpu);
+	add_answer(&g, "gpu", gpu.what, gpu.hint);
+	end_table(b, &g);
 	if (pid)
 		print_process(b, pid);
 	buffer_add_char(b, '\n');
-	for (const struct host_fact *fact = host_facts; fact->key; fact++) {
-		fact->read(value, sizeof(value));
-		buffer_printf(b, "%-28s", fact->name);
-		text_add_clean(b, value, strlen(value));
-		buffer_add_char(b, '\n');
-	}
+	print_facts(b);
 	return any;
 }
 

@@ -15,6 +15,7 @@
 
 #include "cli/options/export_format.h"
 #include "cli/options/filter_opts.h"
+#include "cli/options/help_list.h"
 #include "cli/input/load.h"
 #include "cli/input/view.h"
 #include "cli/options/parse_args.h"
@@ -24,9 +25,8 @@
 #include "core/profile/profile.h"
 #include "output/codec/gzip.h"
 #include "output/export/exporter.h"
+#include "output/report/grid.h"
 #include "output/select/filter.h"
-
-enum { HELP_WIDTH = 78 - 30 };
 
 struct export_opts {
 	const char *input, *output;
@@ -66,45 +66,18 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
-/*
- * Breaks a long help text here, at the column where it begins: argp would continue at the left
- * edge.
- */
-static void add_format(struct buffer *b, const struct exporter *e)
-{
-	const char *at = e->help;
-
-	buffer_printf(b, "  %-10s %-16s ", e->name, e->suffix);
-	while (strlen(at) > HELP_WIDTH) {
-		const char *end = at + HELP_WIDTH;
-
-		while (end > at && *end != ' ')
-			end--;
-		if (end == at)
-			break;
-		buffer_add(b, at, (size_t)(end - at));
-		buffer_printf(b, "\n%30s", "");
-		at = end + 1;
-	}
-	buffer_printf(b, "%s\n", at);
-}
-
 /* Puts the table of formats before the examples. */
 static char *help_filter(int key, const char *text, void *input)
 {
-	struct buffer b = { 0 };
-	char *help;
+	struct grid formats;
 
 	(void)input;
 	if (key != ARGP_KEY_HELP_POST_DOC)
 		return (char *)text;
-	buffer_add_string(&b, "Formats:\n");
+	help_list_init(&formats);
 	for (const struct exporter *const *e = exporter_table; *e; e++)
-		add_format(&b, *e);
-	buffer_printf(&b, "\n%s", text);
-	help = xstrdup(buffer_cstring(&b));
-	buffer_fini(&b);
-	return help;
+		help_list_add(&formats, (*e)->name, (*e)->suffix, (*e)->help);
+	return help_list_end(&formats, "Formats", text);
 }
 
 static const struct argp argp = {

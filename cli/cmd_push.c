@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "cli/input/load.h"
+#include "cli/options/help_list.h"
 #include "cli/options/parse_args.h"
 #include "cli/push/push_opts.h"
 #include "cli/push/push_summary.h"
@@ -23,6 +24,7 @@
 #include "core/profile/profile.h"
 #include "core/rights/privileges.h"
 #include "output/push/pusher.h"
+#include "output/report/grid.h"
 
 struct push {
 	const char *input, *url;
@@ -59,19 +61,15 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 static char *help_filter(int key, const char *text, void *input)
 {
-	struct buffer b = { 0 };
-	char *help;
+	struct grid receivers;
 
 	(void)input;
 	if (key != ARGP_KEY_HELP_POST_DOC)
 		return (char *)text;
-	buffer_add_string(&b, "Receivers:\n");
+	help_list_init(&receivers);
 	for (const struct receiver *const *r = receiver_table; *r; r++)
-		buffer_printf(&b, "  %-17s %s\n", (*r)->name, (*r)->help);
-	buffer_printf(&b, "\n%s", text);
-	help = xstrdup(buffer_cstring(&b));
-	buffer_fini(&b);
-	return help;
+		help_list_add(&receivers, (*r)->name, "", (*r)->help);
+	return help_list_end(&receivers, "Receivers", text);
 }
 
 static const struct argp argp = {

@@ -12,10 +12,12 @@
 #include <string.h>
 
 #include "cli/commands.h"
+#include "cli/options/help_list.h"
 #include "cli/usage.h"
 #include "core/base/alloc.h"
 #include "core/base/log.h"
 #include "core/rights/privileges.h"
+#include "output/report/grid.h"
 
 static const struct command *const commands[] = {
 	&cmd_record, &cmd_top,	 &cmd_flame, &cmd_report, &cmd_lines,	   &cmd_imports,
@@ -25,21 +27,26 @@ static const struct command *const commands[] = {
 
 static void print_help(FILE *f)
 {
+	struct grid list;
+	char *text;
+
 	fputs("Usage: sprof COMMAND [OPTION...]\n"
 	      "A sampling profiler for Linux: shows which code takes the time, and who called it.\n"
-	      "\n"
-	      "Commands:\n",
+	      "\n",
 	      f);
+	help_list_init(&list);
 	for (const struct command *const *c = commands; *c; c++)
-		fprintf(f, "  %-10s  %s\n", (*c)->name, (*c)->help);
-	fputs("\n"
-	      "Examples:\n"
-	      "  sprof record -- make -j8     run a program and record where its time goes\n"
-	      "  sprof record -p 1234 -d 30s  record a running process for 30 seconds\n"
-	      "  sprof flame -o flame.svg     draw the flame graph of the last recording\n"
-	      "\n"
-	      "sprof COMMAND --help explains a command; sprof --version prints the version.\n",
-	      f);
+		help_list_add(&list, (*c)->name, "", (*c)->help);
+	text = help_list_end(
+		&list, "Commands",
+		"Examples:\n"
+		"  sprof record -- make -j8     run a program and record where its time goes\n"
+		"  sprof record -p 1234 -d 30s  record a running process for 30 seconds\n"
+		"  sprof flame -o flame.svg     draw the flame graph of the last recording\n"
+		"\n"
+		"sprof COMMAND --help explains a command; sprof --version prints the version.\n");
+	fputs(text, f);
+	free(text);
 }
 
 static const struct command *find_command(const char *name)

@@ -5,7 +5,6 @@
 #include "gpu/blame.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "core/base/alloc.h"
 #include "core/profile/source.h"
@@ -173,8 +172,8 @@ static uint32_t thread_of(struct blame *b, const struct idle_sum *sum)
 {
 	struct sink *sink = b->names->sink;
 	char *name = xasprintf("GPU %u idle: %s", sum->device, reasons[sum->reason]);
-	uint32_t thread = sink->thread(sink, (uint32_t)b->names->opts->pid, 0,
-				       sink->string(sink, name, strlen(name)));
+	uint32_t thread =
+		sink->thread(sink, (uint32_t)b->names->opts->pid, 0, sink_cstring(sink, name));
 
 	free(name);
 	return thread;

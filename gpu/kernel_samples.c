@@ -34,11 +34,6 @@ struct pc_row_state {
 	bool known;
 };
 
-static uint32_t add_string(struct kernel_samples *k, const char *text)
-{
-	return k->names->sink->string(k->names->sink, text, strlen(text));
-}
-
 /* "smsp__pcsamp_warps_issue_stalled_long_scoreboard" is known to people as "long_scoreboard". */
 static uint32_t stall_name(struct kernel_samples *k, uint32_t string)
 {
@@ -50,10 +45,11 @@ static uint32_t stall_name(struct kernel_samples *k, uint32_t string)
 	shared_region_string(k->names->region, string, &text);
 	found = strstr(buffer_cstring(&text), marker);
 	if (!text.size)
-		id = add_string(k, "[no reason given]");
+		id = sink_cstring(k->names->sink, "[no reason given]");
 	else
-		id = add_string(k, found && found[sizeof(marker) - 1] ? found + sizeof(marker) - 1
-								      : buffer_cstring(&text));
+		id = sink_cstring(k->names->sink, found && found[sizeof(marker) - 1]
+							  ? found + sizeof(marker) - 1
+							  : buffer_cstring(&text));
 	buffer_fini(&text);
 	return id;
 }
@@ -75,7 +71,7 @@ static uint32_t place_frame(struct kernel_samples *k, const struct fact_gpu_pc *
 	} else {
 		buffer_printf(&text, "pc+0x%" PRIx64, f->pc);
 	}
-	frame = names_gpu_frame(k->names, add_string(k, buffer_cstring(&text)));
+	frame = names_gpu_frame(k->names, sink_cstring(k->names->sink, buffer_cstring(&text)));
 	buffer_fini(&text);
 	return frame;
 }

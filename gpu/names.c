@@ -49,11 +49,6 @@ void names_fini(struct names *n)
 	free(n->api_frames);
 }
 
-static uint32_t sink_cstring(struct names *n, const char *s)
-{
-	return n->sink->string(n->sink, s, strlen(s));
-}
-
 uint32_t names_string(struct names *n, uint32_t string)
 {
 	bool is_new;
@@ -68,7 +63,7 @@ uint32_t names_string(struct names *n, uint32_t string)
 
 uint32_t names_range(struct names *n, uint32_t string)
 {
-	return string ? names_string(n, string) : sink_cstring(n, "[range without a name]");
+	return string ? names_string(n, string) : sink_cstring(n->sink, "[range without a name]");
 }
 
 uint32_t names_kernel(struct names *n, uint32_t string)
@@ -83,11 +78,11 @@ uint32_t names_kernel(struct names *n, uint32_t string)
 	if (n->opts->demangle && n->text.size)
 		readable = n->opts->demangle(buffer_cstring(&n->text));
 	if (readable)
-		*id = sink_cstring(n, readable);
+		*id = sink_cstring(n->sink, readable);
 	else if (n->text.size)
 		*id = n->sink->string(n->sink, n->text.data, n->text.size);
 	else
-		*id = sink_cstring(n, "[kernel without a name]");
+		*id = sink_cstring(n->sink, "[kernel without a name]");
 	free(readable);
 	return *id;
 }
@@ -105,7 +100,7 @@ uint32_t names_thread(struct names *n, uint32_t tid)
 	    !proc_name(pid, pid, comm, sizeof(comm)))
 		snprintf(comm, sizeof(comm), "process %d", (int)pid);
 	*id = n->sink->thread(n->sink, (uint32_t)pid, tid ? tid : (uint32_t)pid,
-			      sink_cstring(n, comm));
+			      sink_cstring(n->sink, comm));
 	return *id;
 }
 
@@ -143,7 +138,7 @@ uint32_t names_code_frame(struct names *n, uint64_t frame)
 	uint32_t *id = number_map_at(&n->frames, frame, &is_new);
 
 	if (is_new && frame == GPU_FRAME_CAPTURE)
-		*id = names_range_frame(n, n->sink->string(n->sink, CAPTURE, strlen(CAPTURE)));
+		*id = names_range_frame(n, sink_cstring(n->sink, CAPTURE));
 	if (frame == GPU_FRAME_CAPTURE)
 		return *id;
 	/* An unmapped address is tried again: the mappings may have been read since. */
@@ -301,5 +296,5 @@ static const char *work_name(uint8_t kind, uint8_t subkind)
 
 uint32_t names_work(struct names *n, uint8_t kind, uint8_t subkind)
 {
-	return sink_cstring(n, work_name(kind, subkind));
+	return sink_cstring(n->sink, work_name(kind, subkind));
 }

@@ -19,11 +19,6 @@ static uint64_t pid_of(const struct tables *t)
 	return (uint64_t)t->names->opts->pid;
 }
 
-static uint32_t cstring(struct tables *t, const char *s)
-{
-	return t->names->sink->string(t->names->sink, s, strlen(s));
-}
-
 /* ---- calls */
 static struct fact_gpu_api *api_row(struct tables *t, uint64_t domain, uint32_t name)
 {
@@ -37,7 +32,7 @@ static struct fact_gpu_api *api_row(struct tables *t, uint64_t domain, uint32_t 
 			.pid = pid_of(t),
 			.runtime = domain == GPU_API_RUNTIME,
 			.name = name ? names_string(t->names, name)
-				     : cstring(t, "[calls of no known name]"),
+				     : sink_cstring(t->names->sink, "[calls of no known name]"),
 		};
 		t->written_apis =
 			xreallocarray(t->written_apis, t->nr_apis, sizeof(*t->written_apis));
@@ -124,7 +119,7 @@ void tables_write_counter(struct tables *t, const char *name, uint64_t value)
 {
 	const struct fact_gpu_counter row = {
 		.pid = pid_of(t),
-		.name = cstring(t, name),
+		.name = sink_cstring(t->names->sink, name),
 		.value = value,
 	};
 

@@ -6,7 +6,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "core/base/alloc.h"
 #include "core/profile/source.h"
@@ -211,7 +210,7 @@ void timeline_write_devices(struct timeline *t)
 			.pid = (uint64_t)t->names->opts->pid,
 			.device = i,
 			.name = names_string(t->names, known.name),
-			.uuid = sink->string(sink, uuid, strlen(uuid)),
+			.uuid = sink_cstring(sink, uuid),
 			.memory_bytes = known.memory_bytes,
 			.memory_bytes_per_s = known.memory_bytes_per_s,
 			.cc_major = known.cc_major,

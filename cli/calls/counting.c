@@ -414,20 +414,15 @@ void record_calls_follow(struct record_calls *c, struct sink *sink)
 	function_searches_go_on(c->searches, SEARCH_MS, take_functions, c);
 }
 
-static uint64_t string(struct sink *sink, const char *s)
-{
-	return sink->string(sink, s, strlen(s));
-}
-
 static void write_native(struct record_calls *c, struct sink *sink)
 {
 	for (size_t i = 0; i < c->nr_functions; i++) {
 		const struct counted *f = &c->functions[i];
 		const struct fact_calls row = {
 			.kind = FUNCTION_NATIVE,
-			.name = string(sink, f->name),
-			.module = string(sink, f->path),
-			.file = string(sink, ""),
+			.name = sink_cstring(sink, f->name),
+			.module = sink_cstring(sink, f->path),
+			.file = sink_cstring(sink, ""),
 			/* each of several functions of the same name in a file has a row */
 			.line = i,
 			.calls = call_counts_count(c->probes, f->probe),

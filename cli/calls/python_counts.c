@@ -78,11 +78,6 @@ void python_counts_late(struct python_counts *c, enum call_counts_event event, u
 		c->late_ns[event] = ns;
 }
 
-static uint64_t string(struct sink *sink, const char *s)
-{
-	return sink->string(sink, s, strlen(s));
-}
-
 /* ---- imports */
 
 /* Few threads import at a time: one that has finished leaves its place to another. */
@@ -142,7 +137,7 @@ static void end_import(struct python_counts *c, struct importer *t, const struct
 			      .pid = t->tgid,
 			      .id = i->id,
 			      .parent = at > 1 ? t->stack[at - 2].id : 0,
-			      .name = string(c->sink, i->module),
+			      .name = sink_cstring(c->sink, i->module),
 			      .found = e->found,
 			      .start_ns = i->start_ns,
 			      .total_ns = ns,
@@ -181,9 +176,9 @@ static void add_function(void *context, const char *file, const char *name, uint
 	c->rows = xgrow(c->rows, &c->rows_capacity, c->nr_rows + 1, sizeof(*c->rows));
 	c->rows[c->nr_rows++] = (struct fact_calls){
 		.kind = FUNCTION_PYTHON,
-		.name = string(c->sink, name),
-		.module = string(c->sink, ""),
-		.file = string(c->sink, file),
+		.name = sink_cstring(c->sink, name),
+		.module = sink_cstring(c->sink, ""),
+		.file = sink_cstring(c->sink, file),
 		.line = line,
 		.calls = calls,
 		.late_ns = c->late_ns[CALL_PROBES_FUNCTIONS],

@@ -14,7 +14,7 @@
 
 #include "cli/continuous/incident.h"
 #include "cli/continuous/name_segment.h"
-#include "cli/continuous/turn_signals.h"
+#include "cli/continuous/segment_signals.h"
 #include "cli/push/push_child.h"
 #include "cli/service/memory_watch.h"
 #include "cli/service/rate_control.h"
@@ -345,7 +345,8 @@ static void round_of_caller(struct continuous *c, uint64_t now_ns)
 	struct sink *sink = segment_sink_front(c->sink);
 	const char *fired = incident_poll(&c->incident, sink, now_ns);
 	bool calm = incident_ends(&c->incident, sink, now_ns);
-	bool asked_to_keep = turn_signals_take_keep(), asked_to_turn = turn_signals_take_turn();
+	bool asked_to_keep = segment_signals_take_keep(),
+	     asked_to_turn = segment_signals_take_turn();
 	bool due = asked_to_turn || asked_to_keep || fired || calm || now_ns >= c->next_ns;
 
 	c->forget |= memory_watch_forget(c->config.memory, segment_sink_is_large(c->sink), now_ns);
@@ -441,7 +442,7 @@ int continuous_new(const struct continuous_config *config, struct continuous **r
 		continuous_free(c);
 		return err;
 	}
-	turn_signals_catch();
+	segment_signals_catch();
 	*ret = c;
 	return 0;
 }

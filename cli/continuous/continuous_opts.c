@@ -1,4 +1,4 @@
-/* Limits that make no sense are refused: a segment is shorter than what is kept. */
+/* Limits that contradict each other are refused: a segment must be shorter than what is kept. */
 #include "cli/continuous/continuous_opts.h"
 
 #include <string.h>

@@ -12,7 +12,6 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -33,6 +32,7 @@
 #include "core/segments/names_folder.h"
 #include "core/segments/segment_sink.h"
 #include "core/untrusted/remote_read.h"
+#include "sampler/ebpf/source_ebpf.h"
 #include "symbolizer/symbolizer.h"
 
 #define MAX_NAMING_NS (120ull * 1000 * 1000 * 1000)
@@ -75,11 +75,8 @@ static int open_root(void *context, uint32_t module, size_t *ret_prefix)
 static int kernel_symbol(void *context, uint64_t address, char *name, size_t size)
 {
 	const struct lookup *l = context;
-	enum rights before = privileges_use(RIGHTS_BORROWED);
-	int result = l->parts->ops->kernel_symbol(l->parts->source, address, name, size);
 
-	privileges_use(before);
-	return result;
+	return source_ebpf_kernel_symbol(l->parts->source, address, name, size);
 }
 
 static bool skip_module(void *context, uint32_t module)
@@ -97,7 +94,7 @@ static uint64_t look_up(struct lookup *l, struct profile *p)
 		.sandbox = l->parts->sandbox,
 		.open_module = open_module,
 		.open_root = open_root,
-		.kernel_symbol = l->parts->ops->kernel_symbol ? kernel_symbol : NULL,
+		.kernel_symbol = l->parts->ops == &source_ebpf ? kernel_symbol : NULL,
 		.skip_module = skip_module,
 		.context = l,
 	};
@@ -307,6 +304,6 @@ void naming_tell(struct naming *n, struct sink *sink)
 	if (!n->nr_told)
 		log_warning("%s (said once)", text);
 	n->nr_told = n->nr_limited;
-	row.text = sink->string(sink, text, strlen(text));
+	row.text = sink_cstring(sink, text);
 	sink->fact(sink, FACT_LIMIT, &row);
 }

@@ -1,4 +1,4 @@
-/* Of a process that is not a target nothing is read, not even the first message. */
+/* Nothing is read from a process that is not a target, not even its first message. */
 #include "cli/gpu/gpu_guests.h"
 
 #include <errno.h>

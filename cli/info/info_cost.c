@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <time.h>
 
+#include "cli/info/info_label.h"
 #include "core/base/buffer.h"
 #include "core/profile/facts.h"
 #include "core/profile/profile.h"
@@ -48,7 +49,7 @@ void info_cost_text(struct buffer *b, const struct profile *p)
 
 	if (!add_up(p, &c))
 		return;
-	buffer_printf(b, "%-12s%.2f%% of a CPU by the recorder", "cost",
+	buffer_printf(info_label(b, "cost"), "%.2f%% of a CPU by the recorder",
 		      percent(c.cpu_ns, c.duration_ns));
 	if (c.kernel_known)
 		buffer_printf(b, ", %.2f%% by its BPF programs",
@@ -91,7 +92,7 @@ void info_rates_text(struct buffer *b, const struct profile *p)
 	const struct fact_rate *rows = facts_rows(p, FACT_RATE, &nr);
 
 	for (size_t i = 0; i < nr && i < MAX_ROWS; i++) {
-		buffer_printf(b, "%-12s", i ? "" : "rates");
+		info_label(b, i ? "" : "rates");
 		add_time(b, p, rows[i].time_ns);
 		buffer_printf(b, "  %" PRIu64 " Hz: %s", rows[i].freq_hz,
 			      reasons[reason_of(&rows[i])][1]);
@@ -102,7 +103,8 @@ void info_rates_text(struct buffer *b, const struct profile *p)
 		buffer_add_char(b, '\n');
 	}
 	if (nr > MAX_ROWS)
-		buffer_printf(b, "%-12s...  and %zu more: --json lists all\n", "", nr - MAX_ROWS);
+		buffer_printf(info_label(b, ""), "...  and %zu more: --json lists all\n",
+			      nr - MAX_ROWS);
 }
 
 void info_cost_json(struct buffer *b, const struct profile *p)

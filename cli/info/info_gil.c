@@ -8,6 +8,7 @@
 #include <inttypes.h>
 
 #include "cli/info/info.h"
+#include "cli/info/info_label.h"
 #include "core/base/buffer.h"
 #include "core/profile/column.h"
 #include "output/text/number.h"
@@ -29,7 +30,7 @@ void info_gil_text(struct buffer *b, const struct info *info)
 
 	if (!whole)
 		return;
-	buffer_printf(b, "%-12s", "GIL");
+	info_label(b, "GIL");
 	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
 		if (i == 3 && !parts[i].part)
 			continue;

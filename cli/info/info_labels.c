@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
+#include "cli/info/info_label.h"
 #include "core/base/buffer.h"
 #include "core/profile/labels.h"
 #include "core/profile/profile.h"
@@ -72,7 +73,7 @@ void info_labels_text(struct buffer *b, const struct profile *p)
 		if (i)
 			buffer_add_string(b, ", ");
 		else
-			buffer_printf(b, "%-12s", "labels");
+			info_label(b, "labels");
 		text_add_clean(b, key, strlen(key));
 		buffer_printf(b, " (%llu value%s)", (unsigned long long)keys.nr_values[i],
 			      keys.nr_values[i] == 1 ? "" : "s");

@@ -11,6 +11,7 @@
 #include "cli/info/info.h"
 #include "cli/info/info_cost.h"
 #include "cli/info/info_gil.h"
+#include "cli/info/info_label.h"
 #include "cli/info/info_labels.h"
 #include "cli/info/info_tensors.h"
 #include "cli/info/info_waits.h"
@@ -50,19 +51,6 @@ void info_add_build_id(struct buffer *b, const struct profile_module *module, in
 		buffer_printf(b, "%02x", module->build_id[i]);
 }
 
-/*
- * Appends "label       value
- * "; nothing where the value is "".
- */
-static void line(struct buffer *b, const char *label, const char *value)
-{
-	if (!*value)
-		return;
-	buffer_printf(b, "%-12s", label);
-	text_add_line(b, value);
-	buffer_add_char(b, '\n');
-}
-
 static void add_size(struct buffer *b, uint64_t bytes)
 {
 	if (bytes < 10 * 1024)
@@ -75,7 +63,7 @@ static void add_size(struct buffer *b, uint64_t bytes)
 
 static void add_file(struct buffer *b, const struct info *info, const struct info_file *file)
 {
-	buffer_printf(b, "%-12s", "file");
+	info_label(b, "file");
 	add_clean(b, file->path);
 	if (file->size_bytes) {
 		buffer_add_string(b, ", ");
@@ -93,7 +81,7 @@ static void add_frequency(struct buffer *b, const struct info *info, uint32_t as
 
 	if (!asked_hz)
 		return;
-	buffer_printf(b, "%-12s%" PRIu32 " Hz", "frequency", asked_hz);
+	buffer_printf(info_label(b, "frequency"), "%" PRIu32 " Hz", asked_hz);
 	if (reached > 0 && reached < 0.9 * asked_hz)
 		buffer_printf(b, " requested, %.0f Hz reached: each sample has more weight",
 			      reached);
@@ -109,18 +97,37 @@ static void add_origin(struct buffer *b, const struct info *info, const struct p
 
 	if (start && localtime_r(&start, &tm) &&
 	    strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S %z", &tm))
-		buffer_printf(b, "%-12s%s, for %.1f s\n", "recorded", when, info_duration_s(p));
-	line(b, "command", str(p, meta->command));
-	line(b, "host", str(p, meta->hostname));
-	line(b, "kernel", str(p, meta->kernel));
+		buffer_printf(info_label(b, "recorded"), "%s, for %.1f s\n", when,
+			      info_duration_s(p));
+	info_line(b, "command", str(p, meta->command));
+	info_line(b, "host", str(p, meta->hostname));
+	info_line(b, "kernel", str(p, meta->kernel));
 	if (meta->nr_cpus)
-		buffer_printf(b, "%-12s%" PRIu32 "\n", "CPUs", meta->nr_cpus);
-	line(b, "source", str(p, meta->source));
-	line(b, "event", str(p, meta->event));
+		buffer_printf(info_label(b, "CPUs"), "%" PRIu32 "\n", meta->nr_cpus);
+	info_line(b, "source", str(p, meta->source));
+	info_line(b, "event", str(p, meta->event));
 	add_frequency(b, info, meta->freq_hz);
 	info_rates_text(b, p);
 	info_cost_text(b, p);
-	line(b, info->recorder, info->recorder_version);
+	info_line(b, info->recorder, info->recorder_version);
+}
+
+/* Says why stacks are incomplete, below the line that counts them. */
+static void add_reasons(struct buffer *b, const struct profile_stats *stats)
+{
+	static const struct grid_column columns[] = { { NULL, "", false }, { NULL, "", true } };
+	struct grid g;
+
+	grid_init(&g, columns, 2);
+	g.indent = INFO_LABEL_WIDTH;
+	for (int i = 0; i < NR_MARKERS; i++) {
+		if (!stats->nr_incomplete[i])
+			continue;
+		grid_count(&g, stats->nr_incomplete[i]);
+		grid_text(&g, marker_name((enum marker)i));
+	}
+	grid_write_text(b, &g, 0);
+	grid_fini(&g);
 }
 
 static void add_samples(struct buffer *b, const struct info *info, const struct profile *p)
@@ -137,8 +144,9 @@ static void add_samples(struct buffer *b, const struct info *info, const struct 
 		{ "unwinding", "rows loaded", stats->nr_rows },
 	};
 
-	buffer_printf(b, "\n%-12s%" PRIu64 "\n", "samples", stats->nr_samples);
-	buffer_printf(b, "%-12s%" PRIu64, "lost", stats->nr_lost);
+	buffer_add_char(b, '\n');
+	buffer_printf(info_label(b, "samples"), "%" PRIu64 "\n", stats->nr_samples);
+	buffer_printf(info_label(b, "lost"), "%" PRIu64, stats->nr_lost);
 	if (stats->nr_lost) {
 		uint64_t taken;
 
@@ -148,25 +156,23 @@ static void add_samples(struct buffer *b, const struct info *info, const struct 
 		number_add_percent(b, stats->nr_lost, taken);
 		buffer_add_char(b, ')');
 	}
-	buffer_printf(b, "\n%-12s%" PRIu64, "incomplete", info->nr_incomplete);
+	buffer_add_char(b, '\n');
+	buffer_printf(info_label(b, "incomplete"), "%" PRIu64, info->nr_incomplete);
 	if (info->nr_incomplete) {
 		buffer_add_string(b, " (");
 		number_add_percent(b, info->nr_incomplete, stats->nr_samples);
 		buffer_add_string(b, "): stacks that were not walked to the root");
 	}
 	buffer_add_char(b, '\n');
-	for (int i = 0; i < NR_MARKERS; i++) {
-		if (stats->nr_incomplete[i])
-			buffer_printf(b, "%12s%8" PRIu64 "  %s\n", "", stats->nr_incomplete[i],
-				      marker_name((enum marker)i));
-	}
+	add_reasons(b, stats);
 	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
 		if (others[i].nr)
-			buffer_printf(b, "%-12s%" PRIu64 " %s\n", others[i].label, others[i].nr,
-				      others[i].what);
+			buffer_printf(info_label(b, others[i].label), "%" PRIu64 " %s\n",
+				      others[i].nr, others[i].what);
 	}
-	buffer_printf(b, "%-12s%zu, %" PRIu64 " of them with a name, in %zu stacks\n", "frames",
-		      p->nr_frames, info->nr_named_frames, p->nr_stacks);
+	buffer_printf(info_label(b, "frames"),
+		      "%zu, %" PRIu64 " of them with a name, in %zu stacks\n", p->nr_frames,
+		      info->nr_named_frames, p->nr_stacks);
 }
 
 static void begin_table(struct grid *g, const struct grid_column *columns, size_t nr,
@@ -424,7 +430,7 @@ static void add_marks(struct buffer *b, const struct segments_found *found)
 
 		if (gmtime_r(&s, &tm))
 			strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S +0000", &tm);
-		buffer_printf(b, "%-12s%s  ", i ? "" : "marks", when);
+		buffer_printf(info_label(b, i ? "" : "marks"), "%s  ", when);
 		add_clean(b, found->marks[i].text);
 		buffer_add_char(b, '\n');
 	}
@@ -435,14 +441,14 @@ void info_print_text(struct buffer *b, const struct info *info, const struct pro
 {
 	add_file(b, info, file);
 	if (p->meta.unfinished)
-		buffer_printf(b, "%-12sUNFINISHED: %s\n", "state", file->note);
+		buffer_printf(info_label(b, "state"), "UNFINISHED: %s\n", file->note);
 	else
-		line(b, "state",
-		     file->segments && file->segments->is_recorded_into ? "being recorded"
-									: "finished");
+		info_line(b, "state",
+			  file->segments && file->segments->is_recorded_into ? "being recorded"
+									     : "finished");
 	if (file->segments)
-		buffer_printf(b, "%-12s%zu, %zu of them read\n", "segments", file->segments->nr,
-			      file->segments->nr_read);
+		buffer_printf(info_label(b, "segments"), "%zu, %zu of them read\n",
+			      file->segments->nr, file->segments->nr_read);
 	add_origin(b, info, p);
 	add_marks(b, file->segments);
 	add_samples(b, info, p);

@@ -1,4 +1,4 @@
-/* The numbers are the allocators' own, so blocks from before the recording are in them. */
+/* The allocators count for themselves, so the numbers include blocks from before the recording. */
 #include "cli/info/info_tensors.h"
 
 #include <inttypes.h>

@@ -144,7 +144,7 @@ static int load(const char *path, struct load_opts *opts, struct view *ret_view)
 	return err;
 }
 
-int view_load(const char *path, const struct filter *filter, struct view *ret_view)
+static int load_whole(const char *path, const struct filter *filter, struct view *ret_view)
 {
 	struct load_opts opts = { .filter = filter, .on_whole_stacks = refine_waits };
 
@@ -230,7 +230,7 @@ int view_open(const char *path, const struct filter *filter, const struct tree_o
 	      struct view *ret_view)
 {
 	struct view v;
-	int err = view_load(path, filter, &v);
+	int err = load_whole(path, filter, &v);
 
 	if (!err)
 		err = view_build(&v, path, opts);

@@ -61,10 +61,9 @@ uint32_t view_parse_rows(const char *text, const char *what, struct argp_state *
 
 /*
  * The two halves of view_open(), for commands that change the profile in between. Call view_close()
- * after both, and after an error of either.
+ * after both, and after an error of either. Idle waits are left out and counted (idle_fold()):
+ * `idle` says which, NULL the usual ones.
  */
-int view_load(const char *path, const struct filter *filter, struct view *ret_view);
-/* view_load() without idle waits, which it counts: idle_fold(); `idle` NULL: its default. */
 int view_load_busy(const char *path, const struct filter *filter, const struct idle *idle,
 		   struct view *ret_view);
 int view_build(struct view *view, const char *path, const struct tree_opts *opts);

@@ -1,4 +1,4 @@
-/* The argument of sprof record -e: NAME[@PERIOD], some of them with commas. */
+/* The argument of sprof record -e: NAME[@PERIOD], several of them separated by commas. */
 #ifndef SPROF_EVENT_SPECS_H
 #define SPROF_EVENT_SPECS_H
 

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "core/base/buffer.h"
+#include "output/text/align.h"
 #include "output/text/text.h"
 
 enum { COLUMNS_MAX = UINT16_MAX }; /* as of a terminal */
@@ -74,39 +75,6 @@ static size_t indent_of(const char *line, size_t size, size_t columns)
 	return two && two <= columns / 2 ? two : blank + 2;
 }
 
-/* How much of a line fits: up to the last blank or comma that fits, or else up to the first one. */
-static size_t piece_of(const char *line, size_t size, size_t columns)
-{
-	size_t fits = text_head(line, size, columns), end = fits;
-
-	while (end && line[end - 1] != ' ' && line[end - 1] != ',')
-		end--;
-	if (strspn(line, " ") >= end)
-		for (end = fits; end < size && line[end - 1] != ' ' && line[end - 1] != ',';)
-			end++;
-	return end;
-}
-
-static void fold_line(struct buffer *b, const char *line, size_t size, size_t columns)
-{
-	size_t indent = indent_of(line, size, columns), piece = piece_of(line, size, columns);
-
-	while (piece < size) {
-		size_t kept = piece;
-
-		while (kept && line[kept - 1] == ' ')
-			kept--;
-		buffer_add(b, line, kept);
-		buffer_printf(b, "\n%*s", (int)indent, "");
-		line += piece;
-		size -= piece;
-		piece = text_columns(line, size) + indent <= columns
-				? size
-				: piece_of(line, size, columns - indent);
-	}
-	buffer_add(b, line, size);
-}
-
 /* Rows of tables are indented by three blanks or more, text by less. */
 static bool is_kept(const char *line, size_t size)
 {
@@ -127,7 +95,8 @@ void terminal_fold(const struct terminal *t, struct buffer *text)
 		if (text_columns(line, size) <= t->columns || is_kept(line, size))
 			buffer_add(&folded, line, size);
 		else
-			fold_line(&folded, line, size, t->columns);
+			align_add_folded(&folded, line, size, 0, indent_of(line, size, t->columns),
+					 t->columns);
 		if (end)
 			buffer_add_char(&folded, '\n');
 	}

@@ -1,8 +1,8 @@
 /*
  * Asks each source whether it works here, and whether it suits the targets, and takes the first
- * that does both. If there is none, one that leaves something out is better than one that refuses a
- * target, and that one says why better than we could. With "auto", the reasons of the sources that
- * were passed over are collected, so that one message can say them.
+ * that does both. If no source does both, one that leaves something out is better than one that
+ * refuses a target; if all refuse, the first of them is opened, as it explains its refusal best.
+ * With "auto", the reasons of the sources that were passed over are collected for one message.
  */
 #include "cli/record/choose_source.h"
 

@@ -13,6 +13,7 @@
 #include "core/profile/source.h"
 #include "core/rights/privileges.h"
 #include "sampler/alloc/allocations.h"
+#include "sampler/ebpf/source_ebpf.h"
 #include "symbolizer/symbolizer.h"
 
 #define OWN_CODE "[allocation hook]"
@@ -40,12 +41,9 @@ static int open_root(void *context, uint32_t module, size_t *ret_prefix)
 
 static int kernel_symbol(void *context, uint64_t address, char *name, size_t size)
 {
-	enum rights before = privileges_use(RIGHTS_BORROWED);
 	const struct name_frames *n = context;
-	int result = n->ops->kernel_symbol(n->source, address, name, size);
 
-	privileges_use(before);
-	return result;
+	return source_ebpf_kernel_symbol(n->source, address, name, size);
 }
 
 /* Names the code that we have put into targets. Our hooks are runtime code to the sources. */
@@ -79,7 +77,7 @@ void record_name_frames(struct name_frames *n, struct profile *vocabulary)
 		.sandbox = n->sandbox,
 		.open_module = open_module,
 		.open_root = open_root,
-		.kernel_symbol = n->ops->kernel_symbol ? kernel_symbol : NULL,
+		.kernel_symbol = n->ops == &source_ebpf ? kernel_symbol : NULL,
 		.context = n,
 	};
 	struct symbolizer_stats stats;

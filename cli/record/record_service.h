@@ -1,7 +1,6 @@
 /*
- * What of sprof record concerns a recorder that is left running: its rate and triggers, its cost,
- * its counters, and its service manager. The functions are called in the order in which they stand
- * here.
+ * What sprof record does for a recorder that is left running: rate and triggers, its own cost, its
+ * counters, and the service manager. Call the functions in the order in which they stand here.
  */
 #ifndef SPROF_RECORD_SERVICE_H
 #define SPROF_RECORD_SERVICE_H

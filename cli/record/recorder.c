@@ -18,6 +18,7 @@
 #include "core/rights/privileges.h"
 #include "core/sandbox/sandbox.h"
 #include "core/untrusted/remote_read.h"
+#include "sampler/timer/source_timer.h"
 #include "sampler/unwind/table_cache.h"
 
 int recorder_begin(void)
@@ -130,7 +131,8 @@ int recorder_start(struct recorder *r, uint64_t privileges)
 /* If this fails, the program has ended, and launch_go() says so. */
 static void set_environment(struct recorder *r)
 {
-	const char *const *assignment = r->ops->environment ? r->ops->environment(r->source) : NULL;
+	const char *const *assignment =
+		r->ops == &source_timer ? source_timer_environment(r->source) : NULL;
 
 	for (; assignment && *assignment; assignment++)
 		launch_set_environment(&r->program.launch, *assignment);

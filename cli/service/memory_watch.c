@@ -1,7 +1,5 @@
-/* A look reads one small file of /proc. */
+/* Each check of the memory reads one small file of /proc. */
 #include "cli/service/memory_watch.h"
-
-#include <string.h>
 
 #include "core/base/log.h"
 #include "core/rights/memory_shares.h"
@@ -32,7 +30,7 @@ static void tell(struct memory_watch *w, struct sink *sink)
 	const struct fact_limit row = {
 		.limit = LIMIT_OWN_SUM,
 		.count = ++w->nr_over,
-		.text = sink->string(sink, text, strlen(text)),
+		.text = sink_cstring(sink, text),
 	};
 
 	if (w->nr_over == 1)

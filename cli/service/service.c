@@ -1,4 +1,7 @@
-/* Which of the two there are depends on the environment and on the command line. */
+/*
+ * NOTIFY_SOCKET in the environment turns the service manager on, --metrics the counters; either may
+ * be missing.
+ */
 #include "cli/service/service.h"
 
 #include <errno.h>

@@ -18,6 +18,7 @@
 #include "core/base/clock.h"
 #include "core/rights/privileges.h"
 #include "output/live/live.h"
+#include "sampler/ebpf/source_ebpf.h"
 #include "symbolizer/symbolizer.h"
 
 #define MAX_MODULES 64 /* whose files are open for a round: two descriptors each */
@@ -86,11 +87,8 @@ static int take_root(void *context, uint32_t module, size_t *ret_prefix)
 static int kernel_symbol(void *context, uint64_t address, char *name, size_t size)
 {
 	const struct name_rounds *n = context;
-	enum rights before = privileges_use(RIGHTS_BORROWED);
-	int err = n->recorder->ops->kernel_symbol(n->recorder->source, address, name, size);
 
-	privileges_use(before);
-	return err;
+	return source_ebpf_kernel_symbol(n->recorder->source, address, name, size);
 }
 
 static void *name_round(void *context)
@@ -101,7 +99,7 @@ static void *name_round(void *context)
 		.sandbox = n->recorder->sandbox,
 		.open_module = take_file,
 		.open_root = take_root,
-		.kernel_symbol = n->recorder->ops->kernel_symbol ? kernel_symbol : NULL,
+		.kernel_symbol = n->recorder->ops == &source_ebpf ? kernel_symbol : NULL,
 		.context = n,
 	};
 	uint64_t start_ns = monotonic_ns(), pause_ns;

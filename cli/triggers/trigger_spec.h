@@ -1,5 +1,5 @@
 /*
- * What --trigger says, taken apart: KIND[@WHAT]=LIMIT[:TIME], several of them with commas.
+ * What --trigger says, taken apart: KIND[@WHAT]=LIMIT[:TIME], several of them separated by commas.
  *
  *	cpu=90%:30s		CPU time of a process or cgroup, in percent of one CPU
  *	memory=2G		memory that a process or cgroup has

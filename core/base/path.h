@@ -1,8 +1,16 @@
-/* Parts of a path, as text: the file system is not asked. */
+/* Parts of paths and of other names, as text: the file system is not asked. */
 #ifndef SPROF_PATH_H
 #define SPROF_PATH_H
 
+#include <stdbool.h>
+#include <string.h>
+
 /* Returns what follows the last '/', or the whole path where it has none or ends in it. */
 const char *path_base_name(const char *path);
+
+static inline bool begins_with(const char *name, const char *prefix)
+{
+	return !strncmp(name, prefix, strlen(prefix));
+}
 
 #endif

@@ -30,7 +30,7 @@ static uint32_t copy_string(struct copier *c, uint32_t id)
 
 	if (c->strings[id] == PROFILE_NONE) {
 		s = profile_str(c->from, id);
-		c->strings[id] = c->sink->string(c->sink, s, strlen(s));
+		c->strings[id] = sink_cstring(c->sink, s);
 	}
 	return c->strings[id];
 }
@@ -286,7 +286,7 @@ static uint32_t *unknown_ids(size_t nr)
 static uint32_t origin_frame(struct copier *c, const char *origin)
 {
 	struct profile_module m = { .kind = MODULE_NAMED, .function_kind = FUNCTION_THREAD };
-	uint32_t name = c->sink->string(c->sink, origin, strlen(origin)), frame;
+	uint32_t name = sink_cstring(c->sink, origin), frame;
 	struct profile *v = c->opts->vocabulary;
 	struct profile_function f = { .module = PROFILE_NONE, .kind = FUNCTION_THREAD };
 	struct profile_location l;

@@ -250,3 +250,15 @@ uint64_t facts_count(const struct profile *p, const char *counter)
 			sum += c[i].value;
 	return sum;
 }
+
+const struct fact_gpu_device *facts_gpu_device(const struct profile *p, uint64_t pid,
+					       uint64_t device)
+{
+	size_t nr;
+	const struct fact_gpu_device *d = facts_rows(p, FACT_GPU_DEVICE, &nr);
+
+	for (size_t i = 0; i < nr; i++)
+		if (d[i].pid == pid && d[i].device == device)
+			return &d[i];
+	return NULL;
+}

@@ -468,6 +468,9 @@ bool facts_put(struct profile *p, enum fact_kind kind, const void *row);
 const void *facts_rows(const struct profile *p, enum fact_kind kind, size_t *ret_nr);
 /* Returns the sum of the counter of that name over all processes; 0 where there is none. */
 uint64_t facts_count(const struct profile *p, const char *counter);
+/* The row of a GPU by its number in a process; NULL: there is none. */
+const struct fact_gpu_device *facts_gpu_device(const struct profile *p, uint64_t pid,
+					       uint64_t device);
 /* Adds to all times. Rows whose key holds a time must not be put after that. */
 void facts_shift_times(struct profile *p, uint64_t shift_ns);
 void facts_free(struct facts *facts);

@@ -6,7 +6,6 @@
 
 #include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "core/base/alloc.h"
 #include "core/base/number_map.h"
@@ -120,9 +119,7 @@ size_t process_rows_add(struct process_rows *r, const struct profile *from,
 
 static uint64_t sink_string(const struct profile *vocabulary, struct sink *sink, uint64_t id)
 {
-	const char *text = profile_str(vocabulary, (uint32_t)id);
-
-	return sink->string(sink, text, strlen(text));
+	return sink_cstring(sink, profile_str(vocabulary, (uint32_t)id));
 }
 
 void process_rows_write(const struct process_rows *r, const struct profile *vocabulary,

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/types.h>
 
 #include "core/profile/event_name.h"
@@ -36,6 +37,11 @@ struct sink {
 	 */
 	bool (*wants)(struct sink *sink, const struct profile_sample *sample);
 };
+
+static inline uint32_t sink_cstring(struct sink *sink, const char *s)
+{
+	return sink->string(sink, s, strlen(s));
+}
 
 struct memory_shares;
 struct sandbox;
@@ -144,11 +150,6 @@ struct source_ops {
 	 */
 	int (*open)(const struct source_config *config, struct source **ret_source);
 	/*
-	 * Returns what the launched program needs in its environment: strings NAME=VALUE, then
-	 * NULL; they belong to the source. Called before start(). A NULL hook: nothing.
-	 */
-	const char *const *(*environment)(const struct source *source);
-	/*
 	 * Called between open() and start(): waits at most timeout_ms for the unwind tables of what
 	 * the targets map, less if a signal comes. Returns how many files still have none.
 	 */
@@ -200,11 +201,6 @@ struct source_ops {
 	 * -errno where it is gone with its process. Has the signature of symbolizer_opts.open_root.
 	 */
 	int (*open_root)(void *source, uint32_t module, size_t *ret_prefix);
-	/*
-	 * Names a kernel address, with the signature of symbolizer_opts.kernel_symbol. NULL where
-	 * the source cannot.
-	 */
-	int (*kernel_symbol)(void *source, uint64_t address, char *name, size_t size);
 	void (*close)(struct source *source); /* NULL is fine */
 };
 

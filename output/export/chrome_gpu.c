@@ -7,7 +7,6 @@
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "core/base/alloc.h"
 #include "core/base/buffer.h"
@@ -47,15 +46,12 @@ static const char *thread_name(const struct gpu_writer *w, uint64_t thread)
 /* ---- GPUs */
 static void name_gpu(struct gpu_writer *w, const struct gpu *g, uint64_t id)
 {
-	const struct fact_gpu_device *d;
+	const struct fact_gpu_device *d = facts_gpu_device(w->p, g->pid, g->device);
 	struct buffer name = { 0 };
-	size_t nr;
 
 	buffer_printf(&name, "GPU %" PRIu64, g->device);
-	d = facts_rows(w->p, FACT_GPU_DEVICE, &nr);
-	for (size_t i = 0; i < nr; i++)
-		if (d[i].pid == g->pid && d[i].device == g->device && d[i].name)
-			buffer_printf(&name, ": %s", profile_str(w->p, (uint32_t)d[i].name));
+	if (d && d->name)
+		buffer_printf(&name, ": %s", profile_str(w->p, (uint32_t)d->name));
 	buffer_printf(&name, " (process %" PRIu64 ")", g->pid);
 	chrome_add_name(&w->tracks, "process_name", id, 0, buffer_cstring(&name));
 	buffer_fini(&name);

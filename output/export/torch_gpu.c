@@ -121,14 +121,7 @@ static void name_stream(struct writer *w, uint64_t device, uint64_t stream)
 
 static const struct fact_gpu_device *device_of(const struct writer *w, uint64_t device)
 {
-	const struct fact_gpu_device *d;
-	size_t nr;
-
-	d = facts_rows(w->e->p, FACT_GPU_DEVICE, &nr);
-	for (size_t i = 0; i < nr; i++)
-		if ((uint32_t)d[i].pid == w->e->pid && d[i].device == device)
-			return &d[i];
-	return NULL;
+	return facts_gpu_device(w->e->p, w->e->pid, device);
 }
 
 static void add_shape(struct writer *w, const struct fact_gpu_activity *a)

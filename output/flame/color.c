@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/base/path.h"
 #include "core/profile/profile.h"
 #include "core/base/buffer.h"
 #include "output/tree/functions.h"
@@ -53,11 +54,6 @@ static const struct wait_group {
 	{ "wait for a CPU", "M2 0v8M6 0v8",
 	  (const char *const[]){ "CPU", "preempted", "new thread", "throttled", NULL } },
 };
-
-static bool begins_with(const char *s, const char *prefix)
-{
-	return !strncmp(s, prefix, strlen(prefix));
-}
 
 static unsigned wait_group_of(const char *name)
 {

@@ -161,7 +161,6 @@ static void add_tensor_name(struct buffer *b, const struct chart *c, const struc
 static void add_name(struct buffer *b, const struct chart *c, const struct line *line)
 {
 	const struct fact_gpu_device *d;
-	size_t nr;
 
 	if (c->host) {
 		buffer_printf(b, "process %" PRIu64, line->pid);
@@ -172,14 +171,13 @@ static void add_name(struct buffer *b, const struct chart *c, const struct line 
 		return;
 	}
 	buffer_printf(b, "GPU %" PRIu64, line->device);
-	d = facts_rows(c->p, FACT_GPU_DEVICE, &nr);
-	for (size_t i = 0; i < nr; i++)
-		if (d[i].pid == line->pid && d[i].device == line->device && d[i].name) {
-			const char *name = profile_str(c->p, (uint32_t)d[i].name);
+	d = facts_gpu_device(c->p, line->pid, line->device);
+	if (d && d->name) {
+		const char *name = profile_str(c->p, (uint32_t)d->name);
 
-			buffer_add_string(b, ": ");
-			text_add_xml(b, name, strlen(name));
-		}
+		buffer_add_string(b, ": ");
+		text_add_xml(b, name, strlen(name));
+	}
 	if (c->several_processes)
 		buffer_printf(b, " (process %" PRIu64 ")", line->pid);
 }

@@ -1,7 +1,7 @@
 /*
  * The time of a GPU is what was observed of it: busy plus idle, summed over processes and devices.
- * Why it was idle is in the names of the threads that the idle column has its time in, and below
- * which code is in their stacks (gpu/blame.c).
+ * The idle column names the reason as a thread ("GPU 0 idle: ..."), whose stacks are those of the
+ * code that kept the GPU waiting (gpu/blame.c).
  * lint: table
  */
 #include "output/hints/gpu_hints.h"

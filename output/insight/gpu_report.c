@@ -29,19 +29,6 @@ static const char *str(const struct profile *p, uint64_t id)
 	return profile_str(p, (uint32_t)id);
 }
 
-static const struct fact_gpu_device *find_device(const struct profile *p, uint64_t pid,
-						 uint64_t number)
-{
-	const struct fact_gpu_device *d;
-	size_t nr;
-
-	d = facts_rows(p, FACT_GPU_DEVICE, &nr);
-	for (size_t i = 0; i < nr; i++)
-		if (d[i].pid == pid && d[i].device == number)
-			return &d[i];
-	return NULL;
-}
-
 /* ---- what ran */
 static int by_total(const void *a, const void *b)
 {
@@ -99,7 +86,7 @@ static void add_grid(struct grid *g, const struct fact_gpu_work *w)
 
 static void add_launch_shape(struct grid *g, const struct profile *p, const struct fact_gpu_work *w)
 {
-	const struct fact_gpu_device *device = find_device(p, w->pid, w->device);
+	const struct fact_gpu_device *device = facts_gpu_device(p, w->pid, w->device);
 	unsigned percent;
 
 	if (w->kind != GPU_WORK_KERNEL) {

@@ -1,6 +1,6 @@
 /*
  * The Python code around a lock: where threads wait for it, and where it is released. A lock of
- * Python lies in the heap, so its address says nothing to anybody.
+ * Python lies in the heap, so its address tells a reader nothing.
  */
 #ifndef SPROF_LOCK_FRAMES_H
 #define SPROF_LOCK_FRAMES_H

@@ -39,19 +39,6 @@ struct context {
 	enum flops_by by;
 };
 
-static const struct fact_gpu_device *find_device(const struct profile *p, uint64_t pid,
-						 uint64_t number)
-{
-	const struct fact_gpu_device *d;
-	size_t nr;
-
-	d = facts_rows(p, FACT_GPU_DEVICE, &nr);
-	for (size_t i = 0; i < nr; i++)
-		if (d[i].pid == pid && d[i].device == number)
-			return &d[i];
-	return NULL;
-}
-
 static int by_entry(const void *a, const void *b)
 {
 	const struct fact_gpu_flops_work *x = a, *y = b;
@@ -82,7 +69,7 @@ static double peak_of(const struct profile *p, const struct entry *e,
 {
 	const char *source;
 
-	return gpu_peak(p, find_device(p, w->pid, w->device), e->fact->type, &source);
+	return gpu_peak(p, facts_gpu_device(p, w->pid, w->device), e->fact->type, &source);
 }
 
 static void take_works(struct entry *e, const struct profile *p,

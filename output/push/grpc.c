@@ -11,6 +11,7 @@
 #include "core/base/cursor.h"
 #include "output/codec/base64.h"
 #include "output/codec/protobuf.h"
+#include "output/push/percent.h"
 
 #define HEAD_SIZE 5	  /* a flag and a size of four bytes */
 #define MESSAGE_KEPT 4096 /* bytes of a reason */
@@ -75,25 +76,6 @@ static int parse_status(const char *value, size_t size)
 		status = status * 10 + (value[i] - '0');
 	}
 	return size && status < GRPC_STATUS_END ? status : GRPC_STATUS_END;
-}
-
-static int hex_digit(char c)
-{
-	return isdigit((unsigned char)c) ? c - '0' : tolower((unsigned char)c) - 'a' + 10;
-}
-
-static void decode_message(struct buffer *b, const char *s, size_t size)
-{
-	b->size = 0;
-	for (size_t i = 0; i < size && b->size < MESSAGE_KEPT; i++) {
-		if (s[i] == '%' && i + 2 < size && isxdigit((unsigned char)s[i + 1]) &&
-		    isxdigit((unsigned char)s[i + 2])) {
-			buffer_add_char(b, (char)(hex_digit(s[i + 1]) << 4 | hex_digit(s[i + 2])));
-			i += 2;
-		} else {
-			buffer_add_char(b, s[i]);
-		}
-	}
 }
 
 /* Whole seconds, rounded up, and at least one. */
@@ -161,9 +143,10 @@ void grpc_take_header(struct grpc_trailers *t, const char *line, size_t line_siz
 
 	if ((value = value_of(line, line_size, "grpc-status", &size)))
 		t->status = parse_status(value, size);
-	else if ((value = value_of(line, line_size, "grpc-message", &size)))
-		decode_message(&t->message, value, size);
-	else if ((value = value_of(line, line_size, "grpc-status-details-bin", &size)))
+	else if ((value = value_of(line, line_size, "grpc-message", &size))) {
+		t->message.size = 0;
+		percent_decode(&t->message, value, size, MESSAGE_KEPT);
+	} else if ((value = value_of(line, line_size, "grpc-status-details-bin", &size)))
 		take_details(t, value, size);
 }
 

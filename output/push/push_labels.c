@@ -9,6 +9,7 @@
 #include "core/base/alloc.h"
 #include "core/base/buffer.h"
 #include "core/base/clean_text.h"
+#include "output/push/percent.h"
 
 static const struct {
 	const char *key;   /* by OpenTelemetry's conventions, where they have one */
@@ -139,34 +140,12 @@ const char *push_labels_take(struct push_labels *labels, const char *text)
 	return NULL;
 }
 
-static int hex_digit(char c)
-{
-	return isdigit((unsigned char)c) ? c - '0' : tolower((unsigned char)c) - 'a' + 10;
-}
-
-static char *percent_decode(const char *s, size_t size)
-{
-	char *result = xmalloc(size + 1);
-	size_t n = 0;
-
-	for (size_t i = 0; i < size; i++) {
-		if (s[i] == '%' && i + 2 < size && isxdigit((unsigned char)s[i + 1]) &&
-		    isxdigit((unsigned char)s[i + 2])) {
-			result[n++] = (char)(hex_digit(s[i + 1]) << 4 | hex_digit(s[i + 2]));
-			i += 2;
-		} else {
-			result[n++] = s[i];
-		}
-	}
-	result[n] = '\0';
-	return result;
-}
-
 static void take_pair(struct push_labels *labels, const char *at, size_t size)
 {
 	const char *equals = memchr(at, '=', size);
-	char *key, *value;
+	struct buffer value = { 0 };
 	size_t key_size;
+	char *key;
 
 	while (size && *at == ' ') {
 		at++;
@@ -176,10 +155,10 @@ static void take_pair(struct push_labels *labels, const char *at, size_t size)
 	if (!key_is_valid(at, key_size))
 		return;
 	key = xasprintf("%.*s", (int)key_size, at);
-	value = percent_decode(equals + 1, size - key_size - 1);
-	push_labels_set(labels, key, value);
+	percent_decode(&value, equals + 1, size - key_size - 1, SIZE_MAX);
+	push_labels_set(labels, key, buffer_cstring(&value));
 	free(key);
-	free(value);
+	buffer_fini(&value);
 }
 
 void push_labels_take_otel(struct push_labels *labels, const char *text)

@@ -227,13 +227,6 @@ void communicators_find(struct ranks *r)
 
 /* ---- collectives */
 
-static int compare_times(const void *a, const void *b)
-{
-	const int64_t *x = a, *y = b;
-
-	return *x < *y ? -1 : *x > *y;
-}
-
 /* Fills in who came last; `starts` is room for all ranks. */
 static void judge(struct ranks *r, struct rank_collective *c, int64_t *starts)
 {
@@ -255,7 +248,7 @@ static void judge(struct ranks *r, struct rank_collective *c, int64_t *starts)
 		rank->waited_ns += (uint64_t)(c->start_ns - starts[i]);
 		c->waited_ns += (uint64_t)(c->start_ns - starts[i]);
 	}
-	qsort(starts, group->nr, sizeof(*starts), compare_times);
+	lane_sort_times(starts, group->nr);
 	c->late_ns = (uint64_t)(c->start_ns - starts[(group->nr - 1) / 2]);
 	last = &r->list[c->last];
 	last->nr_last++;

@@ -51,11 +51,16 @@ void lane_match(const struct rank_lane *a, const struct rank_lane *b, int64_t sh
 	}
 }
 
-static int compare_numbers(const void *a, const void *b)
+static int compare_times(const void *a, const void *b)
 {
 	const int64_t *x = a, *y = b;
 
 	return *x < *y ? -1 : *x > *y;
+}
+
+void lane_sort_times(int64_t *times, size_t nr)
+{
+	qsort(times, nr, sizeof(*times), compare_times);
 }
 
 /* What `tenths` of ten values are at most. Sorts. */
@@ -63,7 +68,7 @@ static int64_t quantile(int64_t *values, size_t nr, size_t tenths)
 {
 	size_t at = nr * tenths / 10;
 
-	qsort(values, nr, sizeof(*values), compare_numbers);
+	lane_sort_times(values, nr);
 	return values[at < nr ? at : nr - 1];
 }
 

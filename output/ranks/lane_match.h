@@ -7,6 +7,9 @@
 
 struct rank_lane;
 
+/* Sorts times, or the differences of times, from the least on. */
+void lane_sort_times(int64_t *times, size_t nr);
+
 /* How well two lanes fit, by their first operations. */
 struct lane_fit {
 	size_t nr;	 /* pairs */

@@ -15,6 +15,7 @@
 #include "core/base/path.h"
 #include "core/profile/facts.h"
 #include "core/profile/profile.h"
+#include "output/ranks/lane_match.h"
 #include "output/ranks/rank_events.h"
 #include "output/ranks/ranks.h"
 
@@ -263,13 +264,6 @@ static const struct rank_op *op_before(const struct rank_lane *lane, const struc
 	return op > lane->ops ? op - 1 : NULL;
 }
 
-static int compare_numbers(const void *a, const void *b)
-{
-	const int64_t *x = a, *y = b;
-
-	return *x < *y ? -1 : *x > *y;
-}
-
 /* True if the call came late, false if it was in time and the GPU was not. */
 static bool call_was_late(struct late_causes *c, const struct rank_collective *k, size_t last)
 {
@@ -280,7 +274,7 @@ static bool call_was_late(struct late_causes *c, const struct rank_collective *k
 		return true;
 	for (size_t i = 0; i < group->nr; i++)
 		c->scratch[i] = ranks_op(c->r, k, i)->call_ns;
-	qsort(c->scratch, group->nr, sizeof(*c->scratch), compare_numbers);
+	lane_sort_times(c->scratch, group->nr);
 	return 2 * (call - c->scratch[(group->nr - 1) / 2]) >= (int64_t)k->late_ns;
 }
 

@@ -9,7 +9,6 @@
 #include <stdint.h>
 
 struct profile;
-struct ranks;
 
 struct rank_event {
 	uint32_t pid;

@@ -132,14 +132,9 @@ static const struct fact_rank *told_rank(const struct profile *p, uint64_t pid)
 
 static const char *uuid_of(const struct profile *p, const struct fact_collective *row)
 {
-	const struct fact_gpu_device *devices;
-	size_t nr;
+	const struct fact_gpu_device *d = facts_gpu_device(p, row->pid, row->device);
 
-	devices = facts_rows(p, FACT_GPU_DEVICE, &nr);
-	for (size_t i = 0; row->way == COLLECTIVE_GPU && i < nr; i++)
-		if (devices[i].pid == row->pid && devices[i].device == row->device)
-			return profile_str(p, (uint32_t)devices[i].uuid);
-	return "";
+	return d && row->way == COLLECTIVE_GPU ? profile_str(p, (uint32_t)d->uuid) : "";
 }
 
 /* PROFILE_NONE: there are too many. */

@@ -14,9 +14,10 @@
 #include "core/profile/profile.h"
 
 struct grid_column {
-	const char *key;     /* in JSON and in `spare`; NULL: not in JSON */
-	const char *heading; /* in text; NULL: not in text */
-	bool left;	     /* names are aligned left, figures right */
+	const char *key; /* in JSON and in `spare`; NULL: not in JSON */
+	/* in text; NULL: not in text; where all are "" the text has no line of headings */
+	const char *heading;
+	bool left; /* names are aligned left, figures right */
 };
 
 enum { GRID_CUT_AT_END = NR_FUNCTION_KINDS }; /* how a text is cut that is no name */
@@ -44,8 +45,11 @@ struct grid {
 	const char *not_in_text; /* the key of a column that only JSON has here; NULL: none */
 	size_t name_width;	 /* columns are left out until names have this width; 0: 24 */
 	size_t max_width;	 /* 0: no limit */
-	bool unicode;		 /* false: ASCII */
-	bool color;		 /* styles are written as escapes of the terminal */
+	size_t indent;		 /* spaces before each line of the text */
+	/* the last column holds sentences: they go on in the next line, and nothing is cut */
+	bool folds;
+	bool unicode; /* false: ASCII */
+	bool color;   /* styles are written as escapes of the terminal */
 };
 
 /* The columns must outlive the grid. */

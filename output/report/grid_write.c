@@ -35,6 +35,14 @@ static size_t rows_of(const struct grid *g, uint32_t max_rows)
 	return max_rows && max_rows < nr ? max_rows : nr;
 }
 
+static bool has_headings(const struct grid *g)
+{
+	for (size_t i = 0; i < g->nr_columns; i++)
+		if (g->columns[i].heading && *g->columns[i].heading)
+			return true;
+	return false;
+}
+
 /* Row 0 is the heading. */
 static struct shown shown_at(const struct grid *g, size_t row, size_t column)
 {
@@ -126,12 +134,30 @@ struct layout {
 	size_t gap;
 };
 
+static size_t whole_width(const struct grid *g, const struct layout *l)
+{
+	size_t width = 0;
+
+	for (size_t i = 0; i < g->nr_columns; i++)
+		width += l->widths[i] ? l->widths[i] + l->gap : 0;
+	return width ? width - l->gap : 0;
+}
+
+/* Adds the last cell of a row in as many lines as it takes, below one another. */
+static void add_folded(struct buffer *b, const struct grid *g, const struct shown *c,
+		       const struct layout *l)
+{
+	size_t before = g->indent + whole_width(g, l) - l->widths[g->nr_columns - 1];
+
+	align_add_folded(b, c->s, c->size, before, before, g->max_width);
+}
+
 /* Spaces at the end of a line are not written, and a style begins and ends at text. */
 static void add_row(struct buffer *b, const struct grid *g, size_t row, const struct layout *l)
 {
 	struct buffer text = { 0 };
 	const char *style = "";
-	size_t blank = 0;
+	size_t blank = g->indent;
 
 	for (size_t i = 0; i < g->nr_columns; i++) {
 		struct shown c = l->widths[i] ? shown_at(g, row, i) : (struct shown){ 0 };
@@ -141,7 +167,9 @@ static void add_row(struct buffer *b, const struct grid *g, size_t row, const st
 		if (!l->widths[i])
 			continue;
 		text.size = 0;
-		if (g->max_width)
+		if (g->max_width && g->folds && i + 1 == g->nr_columns)
+			add_folded(&text, g, &c, l);
+		else if (g->max_width && !g->folds)
 			add_cut(&text, &c, l->widths[i], g->unicode);
 		else
 			buffer_add(&text, c.s, c.size);
@@ -196,15 +224,6 @@ static void add_rule(struct buffer *b, const struct grid *g, const size_t *width
 		buffer_add_string(b, g->columns[i].left ? " " : ": ");
 	}
 	buffer_add_string(b, "|\n");
-}
-
-static size_t whole_width(const struct grid *g, const struct layout *l)
-{
-	size_t width = 0;
-
-	for (size_t i = 0; i < g->nr_columns; i++)
-		width += l->widths[i] ? l->widths[i] + l->gap : 0;
-	return width ? width - l->gap : 0;
 }
 
 /* Finds the widest column of names, the one that is cut; nr_columns if there is none. */
@@ -267,11 +286,11 @@ static void write_lines(struct buffer *b, const struct grid *g, uint32_t max_row
 
 	for (size_t i = 0; i < g->nr_columns; i++)
 		l.widths[i] = is_in_text(g, &g->columns[i]) ? width_of(g, i, nr, marked) : 0;
-	if (!marked && g->max_width) {
+	if (!marked && g->max_width && !g->folds) {
 		spare_columns(g, &l);
 		cut_names(g, &l);
 	}
-	for (size_t i = 0; i <= nr; i++) {
+	for (size_t i = marked || has_headings(g) ? 0 : 1; i <= nr; i++) {
 		if (i == 1 && marked)
 			add_rule(b, g, l.widths);
 		if (marked)

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/path.h"
 #include "core/profile/profile.h"
 #include "output/tree/functions.h"
 #include "output/tree/python_name.h"
@@ -167,15 +168,10 @@ static const struct python_rule {
 	{ "threading.py", "run", { .starts = true, .threads = true } },
 };
 
-static bool starts(const char *text, const char *with)
-{
-	return !strncmp(text, with, strlen(with));
-}
-
 static bool is_libc(const char *module)
 {
-	return starts(module, "libc.so") || starts(module, "libc-") ||
-	       starts(module, "libpthread") || starts(module, "libc.musl");
+	return begins_with(module, "libc.so") || begins_with(module, "libc-") ||
+	       begins_with(module, "libpthread") || begins_with(module, "libc.musl");
 }
 
 /* The interpreter and what of its library waits. */
@@ -185,7 +181,7 @@ static bool is_python(const char *module)
 					     "_socket", "_asyncio",   "_multiprocessing" };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (starts(module, names[i]))
+		if (begins_with(module, names[i]))
 			return true;
 	return false;
 }
@@ -229,7 +225,7 @@ static struct idle_hint hint_of_native(const struct tree_function *f)
 		}
 	}
 	hint = FIRST_MATCH(native_rules, f->name, none);
-	if (starts(f->name, "runtime.futex") || starts(f->name, "runtime.usleep"))
+	if (begins_with(f->name, "runtime.futex") || begins_with(f->name, "runtime.usleep"))
 		hint.waits = IDLE_PARK;
 	if (hint.waits || hint.loops || hint.through || hint.starts)
 		return hint;
@@ -239,10 +235,10 @@ static struct idle_hint hint_of_native(const struct tree_function *f)
 		return python;
 	/* Their internal functions have no names where they are stripped. */
 	if (f->kind == FUNCTION_UNKNOWN &&
-	    (!strcmp(f->module, "postgres") || starts(f->module, "redis-") ||
-	     starts(f->module, "valkey-")))
+	    (!strcmp(f->module, "postgres") || begins_with(f->module, "redis-") ||
+	     begins_with(f->module, "valkey-")))
 		return through;
-	if (f->kind == FUNCTION_UNKNOWN && starts(f->module, "libjemalloc.so"))
+	if (f->kind == FUNCTION_UNKNOWN && begins_with(f->module, "libjemalloc.so"))
 		hint.loops = QUEUES;
 	return hint;
 }

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "core/base/path.h"
 #include "core/profile/profile.h"
 #include "output/tree/python_name.h"
 #include "output/tree/functions.h"
@@ -82,30 +83,26 @@ static const struct {
 	{ "main", true },
 };
 
-static bool starts(const char *text, const char *with)
-{
-	return !strncmp(text, with, strlen(with));
-}
-
 /* "python3.11+0x512cc0": a function of a stripped interpreter. */
 static bool is_unnamed(const struct tree_function *f)
 {
 	size_t length = strlen(f->module);
 
-	return length && starts(f->name, f->module) && starts(f->name + length, "+0x");
+	return length && begins_with(f->name, f->module) && begins_with(f->name + length, "+0x");
 }
 
 static bool is_native_noise(const struct tree_function *f)
 {
-	bool in_interpreter = starts(f->module, "python3") || starts(f->module, "libpython3");
+	bool in_interpreter =
+		begins_with(f->module, "python3") || begins_with(f->module, "libpython3");
 
 	/* ctypes: a call from Python, through libffi */
-	if (starts(f->module, "_ctypes.") || starts(f->module, "libffi.so"))
+	if (begins_with(f->module, "_ctypes.") || begins_with(f->module, "libffi.so"))
 		return true;
 	if (in_interpreter && is_unnamed(f))
 		return true;
 	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++)
-		if (starts(f->name, calls[i].start) &&
+		if (begins_with(f->name, calls[i].start) &&
 		    (in_interpreter || (!*f->module && !calls[i].only_in_interpreter)))
 			return true;
 	return false;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/path.h"
 #include "core/profile/profile.h"
 #include "output/select/gil.h"
 #include "output/select/restack.h"
@@ -44,11 +45,6 @@ static size_t find_wait(const struct reasons *r, const struct stack_part *parts,
 	while (i < nr && function_of(r, &parts[i])->kind != FUNCTION_WAIT)
 		i++;
 	return i;
-}
-
-static bool begins_with(const char *s, const char *prefix)
-{
-	return !strncmp(s, prefix, strlen(prefix));
 }
 
 /* Calls of CUDA that return when the GPU has done its work. */

@@ -200,13 +200,6 @@ static uint64_t equal_of(const struct merger *m, bool after, uint32_t node)
 	return equal > 1 ? (uint64_t)llround(equal) : 1;
 }
 
-static void add_amount(struct diff_amount *to, const struct diff_amount *from)
-{
-	to->value += from->value;
-	to->samples += from->samples;
-	to->equal += from->equal;
-}
-
 static void add_line(struct merger *m, const struct stack_item *line, uint32_t node)
 {
 	bool after = line->line >= m->first_after;
@@ -220,7 +213,7 @@ static void add_line(struct merger *m, const struct stack_item *line, uint32_t n
 	if (after)
 		m->diff->after[node].self += here.equal;
 	else
-		add_amount(&m->diff->before[node].self, &here);
+		diff_amount_add(&m->diff->before[node].self, &here);
 	tree->sums[line_nr + 1] = tree->sums[line_nr] + (after ? here.value : 0);
 	tree->event_sums[line_nr + 1] = tree->event_sums[line_nr] + (after ? here.samples : 0);
 }
@@ -255,13 +248,13 @@ static void add_up(struct diff *d)
 		struct tree_node *n = &nodes[i], *parent = &nodes[n->parent];
 
 		d->after[i].total += d->after[i].self;
-		add_amount(&d->before[i].total, &d->before[i].self);
+		diff_amount_add(&d->before[i].total, &d->before[i].self);
 		if (!n->end)
 			n->end = i + 1;
 		if (!i)
 			break;
 		d->after[n->parent].total += d->after[i].total;
-		add_amount(&d->before[n->parent].total, &d->before[i].total);
+		diff_amount_add(&d->before[n->parent].total, &d->before[i].total);
 		if (parent->end < n->end)
 			parent->end = n->end;
 	}

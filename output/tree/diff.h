@@ -23,6 +23,13 @@ struct diff_amount {
 	uint64_t value, samples, equal;
 };
 
+static inline void diff_amount_add(struct diff_amount *to, const struct diff_amount *from)
+{
+	to->value += from->value;
+	to->samples += from->samples;
+	to->equal += from->equal;
+}
+
 struct diff_side {
 	struct diff_amount self, total;
 };

@@ -136,13 +136,6 @@ int diff_level(const struct diff_change *c)
 	return c->change < 0 ? -level : level;
 }
 
-static void add(struct diff_amount *to, const struct diff_amount *from)
-{
-	to->value += from->value;
-	to->samples += from->samples;
-	to->equal += from->equal;
-}
-
 struct diff_row *diff_sums(const struct diff *d)
 {
 	const struct tree *tree = d->tree;
@@ -154,12 +147,12 @@ struct diff_row *diff_sums(const struct diff *d)
 		const struct tree_node *n = &tree->nodes[i];
 		struct diff_row *row = &rows[n->function];
 
-		add(&row->before.self, &d->before[i].self);
+		diff_amount_add(&row->before.self, &d->before[i].self);
 		row->after.self.equal += d->after[i].self;
 		if (i < end[n->function])
 			continue;
 		end[n->function] = n->end;
-		add(&row->before.total, &d->before[i].total);
+		diff_amount_add(&row->before.total, &d->before[i].total);
 		row->after.total.equal += d->after[i].total;
 	}
 	for (size_t i = 0; i < tree->functions.nr; i++) {

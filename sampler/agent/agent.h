@@ -24,7 +24,6 @@
 #define AGENT_SA_RESTORER 0x04000000u
 #define AGENT_SA_ONSTACK 0x08000000u
 #define AGENT_SA_RESTART 0x10000000u
-#define AGENT_NSIG 64
 
 struct agent_siginfo {
 	__s32 signo, error, code, pad;

@@ -8,10 +8,10 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
+#include "core/base/path.h"
 #include "core/untrusted/remote_read.h"
 #include "sampler/agent/alloc/alloc_region.h"
 #include "sampler/inject/inject_process.h"
@@ -29,11 +29,6 @@ struct ranges {
 	struct range *all;
 	size_t nr, capacity;
 };
-
-static bool begins_with(const char *text, const char *prefix)
-{
-	return !strncmp(text, prefix, strlen(prefix));
-}
 
 static void read_ranges(pid_t pid, struct ranges *r)
 {

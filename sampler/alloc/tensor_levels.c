@@ -152,7 +152,7 @@ static void tell(struct tensor_levels *l, size_t i, struct sink *sink)
 	const struct fact_tensor_memory row = {
 		.pid = l->pid,
 		.device = device,
-		.name = sink->string(sink, name, strlen(name)),
+		.name = sink_cstring(sink, name),
 		.interval = l->greatest_interval,
 		.lost = __atomic_load_n(&l->shared->nr_lost_tensors, __ATOMIC_RELAXED),
 		.blocks = load(&d->nr_blocks),

@@ -93,15 +93,9 @@ static __always_inline int send_sample(struct walk_state *st)
 	e = bpf_ringbuf_reserve(&ring, sizeof(*e), 0);
 	if (!e)
 		return 0;
-	e->header = st->event.header;
-	e->header.type = EVENT_SAMPLE;
-	e->key = st->hash;
-	e->weight_ns = st->weight;
-	e->tid = (__u32)bpf_get_current_pid_tgid();
-	e->gil = st->py.gil;
+	begin_sample(e, st, EVENT_SAMPLE, st->weight);
 	e->event = st->number;
 	e->running = st->running;
-	bpf_get_current_comm(e->comm, COMM_SIZE);
 	bpf_ringbuf_submit(e, wakeup_flag());
 	return 1;
 }

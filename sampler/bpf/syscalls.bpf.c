@@ -149,15 +149,7 @@ static __always_inline int send_call(struct walk_state *st, __u64 ns)
 	e = bpf_ringbuf_reserve(&ring, sizeof(*e), 0);
 	if (!e)
 		return 0;
-	e->header = st->event.header;
-	e->header.type = EVENT_CALL;
-	e->key = st->hash;
-	e->weight_ns = ns;
-	e->tid = (__u32)bpf_get_current_pid_tgid();
-	e->gil = st->py.gil;
-	e->event = 0;
-	e->running = 0;
-	bpf_get_current_comm(e->comm, COMM_SIZE);
+	begin_sample(e, st, EVENT_CALL, ns);
 	bpf_ringbuf_submit(e, wakeup_flag());
 	return 1;
 }

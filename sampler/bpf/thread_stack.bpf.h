@@ -76,6 +76,21 @@ no_user:
 	return 0;
 }
 
+/* Fills in what all samples say whose stack was sent; the caller adds what only its own say. */
+static __always_inline void begin_sample(struct sample_event *e, const struct walk_state *st,
+					 __u32 type, __u64 weight_ns)
+{
+	e->header = st->event.header;
+	e->header.type = type;
+	e->key = st->hash;
+	e->weight_ns = weight_ns;
+	e->tid = (__u32)bpf_get_current_pid_tgid();
+	e->gil = st->py.gil;
+	e->event = 0;
+	e->running = 0;
+	bpf_get_current_comm(e->comm, COMM_SIZE);
+}
+
 /* Sends the stack unless its key is in the slot table. 0: the ring has no room for it. */
 static __always_inline int send_stack(struct walk_state *st)
 {

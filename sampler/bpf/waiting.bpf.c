@@ -73,15 +73,7 @@ static __noinline int send_wait(struct walk_state *st, const struct drawn_wait *
 	e = bpf_ringbuf_reserve(&ring, sizeof(*e), 0);
 	if (!e)
 		return 0;
-	e->sample.header = st->event.header;
-	e->sample.header.type = EVENT_WAIT;
-	e->sample.key = st->hash;
-	e->sample.weight_ns = c->weight;
-	e->sample.tid = (__u32)bpf_get_current_pid_tgid();
-	e->sample.gil = st->py.gil;
-	e->sample.event = 0;
-	e->sample.running = 0;
-	bpf_get_current_comm(e->sample.comm, COMM_SIZE);
+	begin_sample(&e->sample, st, EVENT_WAIT, c->weight);
 	e->runnable_ns = c->runnable_ns;
 	e->facts = c->facts;
 	bpf_ringbuf_submit(e, wakeup_flag());

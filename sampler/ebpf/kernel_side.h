@@ -116,7 +116,7 @@ uint64_t kernel_side_counter(const struct kernel_side *k, uint32_t which);
 void kernel_side_set_limits(const struct kernel_side *k, struct limits *limits);
 /* Warns of programs that were left out because the caller may not look at them. */
 void kernel_side_report_unreadable(const struct kernel_side *k);
-/* The name of a kernel address, as source_ops.kernel_symbol. */
+/* The name of a kernel address, as source_ebpf_kernel_symbol(). */
 int kernel_side_symbol(const struct kernel_side *k, uint64_t address, char *name, size_t size);
 
 #endif

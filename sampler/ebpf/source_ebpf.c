@@ -436,11 +436,13 @@ static int source_open_root(void *context, uint32_t module, size_t *ret_prefix)
 	return file_table_open_root(s->files.table, module, ret_prefix);
 }
 
-static int source_kernel_symbol(void *context, uint64_t address, char *name, size_t size)
+int source_ebpf_kernel_symbol(const struct source *s, uint64_t address, char *name, size_t size)
 {
-	const struct source *s = context;
+	enum rights before = privileges_use(RIGHTS_BORROWED);
+	int err = kernel_side_symbol(&s->kernel, address, name, size);
 
-	return kernel_side_symbol(&s->kernel, address, name, size);
+	privileges_use(before);
+	return err;
 }
 
 /* From the top down: each part is freed before what it uses. */
@@ -486,6 +488,5 @@ const struct source_ops source_ebpf = {
 	.event = source_event,
 	.open_module = source_open_module,
 	.open_root = source_open_root,
-	.kernel_symbol = source_kernel_symbol,
 	.close = source_close,
 };

@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -266,7 +265,7 @@ void counted_events_tell(struct counted_events *e, struct sink *sink)
 		const char *name = e->found[i].name;
 		const struct fact_event fact = {
 			.column = COLUMN_EVENT_1 + i,
-			.name = sink->string(sink, name, strlen(name)),
+			.name = sink_cstring(sink, name),
 			.period = e->periods[i],
 		};
 

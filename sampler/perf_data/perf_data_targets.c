@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "core/base/alloc.h"
+#include "core/base/path.h"
 #include "core/rights/safe_open.h"
 #include "core/portable/frames.h"
 #include "sampler/walk/snapshot_lookup.h"
@@ -225,17 +226,12 @@ static struct mapped_file *other_code(struct perf_data_tables *t, enum module_ki
 	return c ? &c->file : NULL;
 }
 
-static bool begins(const char *s, const char *with)
-{
-	return !strncmp(s, with, strlen(with));
-}
-
 static struct mapped_file *file_behind(struct perf_data_tables *t, const struct mapped *m)
 {
 	if (!strcmp(m->path, "[vdso]"))
 		return other_code(t, MODULE_VDSO, m->pid);
-	if (m->path[0] != '/' || begins(m->path, "//anon") || begins(m->path, "/memfd:") ||
-	    begins(m->path, "/dev/zero"))
+	if (m->path[0] != '/' || begins_with(m->path, "//anon") ||
+	    begins_with(m->path, "/memfd:") || begins_with(m->path, "/dev/zero"))
 		return !strcmp(m->path, "[vsyscall]") ? NULL : other_code(t, MODULE_JIT, m->pid);
 	return file_code(t, m);
 }
@@ -395,7 +391,7 @@ static void on_mapped(struct perf_data_tables *t, const struct perf_data_record 
 		/*
 		 * The path is "[kernel.kallsyms]_text"; the page offset is that symbol's address.
 		 */
-		if (begins(m.path, KERNEL_PATH) && m.path[strlen(KERNEL_PATH)] &&
+		if (begins_with(m.path, KERNEL_PATH) && m.path[strlen(KERNEL_PATH)] &&
 		    !t->kernel_symbol) {
 			t->kernel_symbol = xstrdup(m.path + strlen(KERNEL_PATH));
 			t->kernel_address = m.pgoff;

@@ -7,7 +7,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "core/base/alloc.h"
 #include "core/profile/source.h"
@@ -84,7 +83,7 @@ void limits_tell(struct limits *l, struct sink *sink)
 
 		if (!text || l->of[i].nr == l->of[i].nr_told)
 			continue;
-		row.text = sink->string(sink, text, strlen(text));
+		row.text = sink_cstring(sink, text);
 		sink->fact(sink, FACT_LIMIT, &row);
 		l->of[i].nr_told = l->of[i].nr;
 	}

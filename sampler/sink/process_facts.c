@@ -210,25 +210,20 @@ static bool read_process(const struct process_facts *f, struct known *k)
 
 /* ---- the sink */
 
-static uint32_t string(struct sink *sink, const char *text)
-{
-	return sink->string(sink, text, strlen(text));
-}
-
 static void tell(const struct process_facts *f, struct sink *sink, const struct known *k)
 {
 	struct fact_process row = {
 		.pid = (uint64_t)k->pid,
 		.parent = (uint64_t)k->parent,
 		.uid = k->uid,
-		.cgroup = string(sink, k->cgroup ? k->cgroup : ""),
-		.container = string(sink, k->container.id),
-		.engine = string(sink, k->container.engine),
+		.cgroup = sink_cstring(sink, k->cgroup ? k->cgroup : ""),
+		.container = sink_cstring(sink, k->container.id),
+		.engine = sink_cstring(sink, k->container.engine),
 	};
 	struct user *u;
 
 	HASH_FIND_INT(f->users, &k->uid, u);
-	row.user = string(sink, u ? u->name : "");
+	row.user = sink_cstring(sink, u ? u->name : "");
 	sink->fact(sink, FACT_PROCESS, &row);
 }
 
@@ -283,8 +278,8 @@ static void tell_resource(const struct process_facts *f, struct sink *sink, cons
 	sink->fact(sink, FACT_RESOURCE,
 		   &(struct fact_resource){
 			   .pid = (uint64_t)k->pid,
-			   .service = string(sink, service),
-			   .attributes = string(sink, attributes),
+			   .service = sink_cstring(sink, service),
+			   .attributes = sink_cstring(sink, attributes),
 		   });
 	buffer_fini(&both);
 }

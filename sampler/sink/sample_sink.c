@@ -113,15 +113,10 @@ void sample_sink_end(struct sample_sink *out)
 		process_facts_end(out->processes, out->sink);
 }
 
-static uint32_t sink_string(struct sample_sink *out, const char *text)
-{
-	return out->sink->string(out->sink, text, strlen(text));
-}
-
 uint32_t sample_sink_module(struct sample_sink *out, struct mapped_file *file)
 {
 	struct profile_module m = {
-		.path = sink_string(out, file->path),
+		.path = sink_cstring(out->sink, file->path),
 		.pid = file->kind == MODULE_JIT ? (uint32_t)file->pid : 0,
 		.kind = file->kind,
 		.build_id_size = file->build_id_size,
@@ -148,7 +143,7 @@ static uint32_t special_module(struct sample_sink *out, uint32_t *id, enum modul
 	if (*id == PROFILE_NONE)
 		*id = out->sink->module(out->sink, &(struct profile_module){
 							   .kind = kind,
-							   .path = sink_string(out, path),
+							   .path = sink_cstring(out->sink, path),
 						   });
 	return *id;
 }
@@ -176,13 +171,13 @@ static uint32_t kernel_frame(struct sample_sink *out, uint64_t address)
 uint32_t sample_sink_wait_frame(struct sample_sink *out, const char *name)
 {
 	if (out->wait_module == PROFILE_NONE)
-		out->wait_module =
-			out->sink->module(out->sink, &(struct profile_module){
-							     .kind = MODULE_NAMED,
-							     .function_kind = FUNCTION_WAIT,
-							     .path = sink_string(out, "[wait]"),
-						     });
-	return out->sink->frame(out->sink, out->wait_module, sink_string(out, name));
+		out->wait_module = out->sink->module(
+			out->sink, &(struct profile_module){
+					   .kind = MODULE_NAMED,
+					   .function_kind = FUNCTION_WAIT,
+					   .path = sink_cstring(out->sink, "[wait]"),
+				   });
+	return out->sink->frame(out->sink, out->wait_module, sink_cstring(out->sink, name));
 }
 
 /* The sink frame of a walker's word (core/portable/frames.h); PROFILE_NONE: in no mapping. */
@@ -370,7 +365,7 @@ uint32_t sample_sink_thread(struct sample_sink *out, uint32_t pid, uint32_t tid,
 	memcpy(t->comm, name, COMM_SIZE);
 	memcpy(comm, name, COMM_SIZE);
 	comm[COMM_SIZE] = '\0';
-	t->sink_id = out->sink->thread(out->sink, t->pid, t->tid, sink_string(out, comm));
+	t->sink_id = out->sink->thread(out->sink, t->pid, t->tid, sink_cstring(out->sink, comm));
 	return t->sink_id;
 }
 

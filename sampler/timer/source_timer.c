@@ -355,7 +355,7 @@ static int source_start(struct source *s)
 	return 0;
 }
 
-static const char *const *source_environment(const struct source *s)
+const char *const *source_timer_environment(const struct source *s)
 {
 	return (const char *const *)s->environment;
 }
@@ -487,7 +487,6 @@ const struct source_ops source_timer = {
 	.probe = source_probe,
 	.fit = source_fit,
 	.open = source_open,
-	.environment = source_environment,
 	.await_tables = source_await_tables,
 	.start = source_start,
 	.drain = source_drain,

@@ -9,6 +9,12 @@
 
 extern const struct source_ops source_timer;
 
+/*
+ * What the launched program needs in its environment to find this source: strings NAME=VALUE, then
+ * NULL; they belong to the source. For the time between open() and start().
+ */
+const char *const *source_timer_environment(const struct source *source);
+
 struct timer_way {
 	bool prearmed; /* libsprof.so is in it and listens: no ptrace is needed */
 	bool ok;

@@ -5,7 +5,6 @@
 
 #include <pthread.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "core/base/hash_table.h"
 #include "core/base/alloc.h"
@@ -58,14 +57,6 @@ void rule_pool_free(struct rule_pool *pool)
 	user_shares_fini(&pool->shares);
 	pthread_mutex_destroy(&pool->lock);
 	free(pool);
-}
-
-static uint64_t rule_key(struct walk_rule rule)
-{
-	uint64_t key;
-
-	memcpy(&key, &rule, sizeof(key));
-	return key;
 }
 
 static struct pooled_rule *add_rule(struct rule_pool *pool, uint32_t user, struct walk_rule rule)

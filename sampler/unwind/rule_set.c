@@ -5,7 +5,6 @@
 
 #include <pthread.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "core/base/alloc.h"
 #include "sampler/unwind/unwind_table.h"
@@ -20,14 +19,6 @@ struct rule_set {
 	uint16_t *slots; /* rule numbers; 0 = empty: rule 0 is never in it */
 	unsigned int slots_shift;
 };
-
-static uint64_t rule_key(struct walk_rule rule)
-{
-	uint64_t key;
-
-	memcpy(&key, &rule, sizeof(key));
-	return key;
-}
 
 /* The slot with the key, or the empty one for it. */
 static uint16_t *find_slot(const struct rule_set *set, uint64_t key)

@@ -7,10 +7,21 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "core/portable/walk.h"
 
 struct rule_set;
+
+/* All of a rule as a number: the key by which tables find it. */
+static inline uint64_t rule_key(struct walk_rule rule)
+{
+	uint64_t key;
+
+	_Static_assert(sizeof(key) == sizeof(rule), "no rest");
+	memcpy(&key, &rule, sizeof(key));
+	return key;
+}
 
 /*
  * The number of a rule, which is added if it is new; WALK_CFA_NONE, _END and _OVER_LIMIT have fixed

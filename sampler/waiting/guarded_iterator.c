@@ -28,8 +28,7 @@
 
 /* ---- the child */
 
-/* After a million threads an iterator asks to be read again. */
-static bool may_go_on(ssize_t n)
+bool guarded_iterator_goes_on(ssize_t n)
 {
 	return n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR));
 }
@@ -49,7 +48,7 @@ static _Noreturn void copy(int iterator, int to, pid_t parent)
 	if (syscall(SYS_close_range, FIRST_FREE, ~0u, 0u))
 		for (int fd = (int)FIRST_FREE; fd < 4096; fd++)
 			close(fd);
-	while (may_go_on(n = read(3, piece, sizeof(piece)))) {
+	while (guarded_iterator_goes_on(n = read(3, piece, sizeof(piece)))) {
 		for (ssize_t done = 0, part; done < n; done += part) {
 			part = write(4, piece + done, (size_t)(n - done));
 			if (part <= 0)

@@ -7,8 +7,10 @@
 #ifndef SPROF_GUARDED_ITERATOR_H
 #define SPROF_GUARDED_ITERATOR_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 /*
  * Hands all bytes of the iterator over, a piece at a time. `limit_ns` is how long the child may
@@ -17,5 +19,8 @@
 int guarded_iterator_read(int iterator, uint64_t limit_ns,
 			  void (*take)(void *context, const void *bytes, size_t size),
 			  void *context);
+
+/* By what read(2) of an iterator returned: after a million threads it asks to be read again. */
+bool guarded_iterator_goes_on(ssize_t n);
 
 #endif

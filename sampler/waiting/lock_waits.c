@@ -7,7 +7,6 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "core/base/hash_table.h"
 #include "core/base/alloc.h"
@@ -115,7 +114,7 @@ static struct lock_row *row_of(struct lock_waits *w, struct sample_sink *out, ui
 		.thread = key.thread,
 		.holder = key.holder,
 		.known_by = key.known_by,
-		.place = out->sink->string(out->sink, place, strlen(place)),
+		.place = sink_cstring(out->sink, place),
 	};
 	HASH_ADD(hh, w->rows, key, sizeof(r->key), r);
 	return r;

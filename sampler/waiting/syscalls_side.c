@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -154,7 +153,7 @@ static void tell_call(struct sink *sink, uint32_t nr, const struct call_sums *su
 		snprintf(name, sizeof(name), "%s", known ? known : "no such system call");
 	else
 		snprintf(name, sizeof(name), "system call %u", nr);
-	fact.name = sink->string(sink, name, strlen(name));
+	fact.name = sink_cstring(sink, name);
 	sink->fact(sink, FACT_SYSTEM_CALL, &fact);
 }
 

@@ -5,8 +5,7 @@
  */
 #include "sampler/waiting/wait_reason.h"
 
-#include <string.h>
-
+#include "core/base/path.h"
 #include "sampler/bpf/events.h"
 
 const char *wait_reason_name(enum wait_reason reason)
@@ -154,11 +153,6 @@ static const char *const waking[] = {
 	"bpf_trampoline_",
 	"bpf_get_stack",
 };
-
-static bool begins_with(const char *s, const char *prefix)
-{
-	return !strncmp(s, prefix, strlen(prefix));
-}
 
 struct wait_hint wait_hint_of(const char *symbol)
 {

@@ -70,15 +70,9 @@ static void copy_settings(struct waiting_side *w, const struct sprof_bpf *main, 
 	const struct sprof_bpf__rodata *from = main->rodata;
 	uint32_t nr_cpus = (uint32_t)libbpf_num_possible_cpus();
 
-	to->system_wide = from->system_wide;
-	to->callers_only = from->callers_only;
-	to->caller_uid = from->caller_uid;
-	to->caller_gid = from->caller_gid;
-	to->caller_capabilities = from->caller_capabilities;
+	SHARED_SETTINGS(to, from);
 	to->no_children = from->no_children;
 	to->recorder = from->recorder;
-	to->walk_ns = from->walk_ns;
-	to->python_ns = from->python_ns;
 	to->wakeup_bytes = from->wakeup_bytes;
 	to->first_giver = nr_cpus;
 	to->interrupts_itself = w->kernel.way == WAITING_BY_INTERRUPT;
@@ -234,19 +228,13 @@ void waiting_side_watch(struct waiting_side *w, pid_t pid)
 		w->has_new_targets = true;
 }
 
-/* After a million threads an iterator asks to be read again. */
-static bool more_to_read(ssize_t n)
-{
-	return n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR));
-}
-
 static int watch_threads(struct waiting_side *w)
 {
 	int fd = bpf_iter_create(bpf_link__fd(w->watch)), err = fd < 0 ? -errno : 0;
 	char nothing[64];
 
 	w->has_new_targets = false;
-	while (!err && more_to_read(read(fd, nothing, sizeof(nothing))))
+	while (!err && guarded_iterator_goes_on(read(fd, nothing, sizeof(nothing))))
 		;
 	if (fd >= 0)
 		close(fd);
@@ -442,7 +430,7 @@ void waiting_side_tell(struct waiting_side *w, int (*fn)(void *context, void *re
 	ssize_t n;
 	int fd = tell_with_stacks(w, &t) || !w->tell ? -1 : bpf_iter_create(bpf_link__fd(w->tell));
 
-	while (fd >= 0 && more_to_read(n = read(fd, piece, sizeof(piece))))
+	while (fd >= 0 && guarded_iterator_goes_on(n = read(fd, piece, sizeof(piece))))
 		if (n > 0)
 			take_piece(&t, piece, (size_t)n);
 	if (fd >= 0)

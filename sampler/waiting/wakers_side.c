@@ -28,13 +28,7 @@ static void copy_settings(struct wakers_bpf *skel, const struct sprof_bpf *main)
 	const struct sprof_bpf__rodata *from = main->rodata;
 	uint32_t nr_cpus = (uint32_t)libbpf_num_possible_cpus();
 
-	to->system_wide = from->system_wide;
-	to->callers_only = from->callers_only;
-	to->caller_uid = from->caller_uid;
-	to->caller_gid = from->caller_gid;
-	to->caller_capabilities = from->caller_capabilities;
-	to->walk_ns = from->walk_ns;
-	to->python_ns = from->python_ns;
+	SHARED_SETTINGS(to, from);
 	to->first_giver = 2 * nr_cpus;
 	bpf_map__set_max_entries(skel->maps.states, nr_cpus);
 	bpf_map__set_max_entries(skel->maps.code_buffers, nr_cpus);

@@ -46,16 +46,9 @@ static void report_foreign(void)
 /* The error in CUPTI's words and as a number. */
 static void add_error(struct text *text, int error)
 {
-	const char *words = NULL;
-
 	text_add(text, " (");
-	if (cupti.result_string && !cupti.result_string(error, &words) && words)
-		text_add(text, words);
-	else
-		text_add(text, "CUPTI error");
-	text_add(text, " (");
-	text_add_number(text, (uint64_t)error);
-	text_add(text, "))");
+	cupti_add_error(text, error);
+	text_add(text, ")");
 }
 
 /* The CUDA version in the library's name: cuptiGetVersion() is the same for 11.8 and 12.1. */

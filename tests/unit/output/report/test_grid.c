@@ -102,6 +102,57 @@ static void a_narrow_terminal_has_fewer_columns_less_indentation_and_short_names
 			   "\033[34mf\033[0m                    return a + b;\n");
 }
 
+/* A list: names, details and sentences. */
+static void assert_list(size_t width, bool details, const char *text)
+{
+	static const struct grid_column columns_of_list[] = {
+		{ NULL, "", true },
+		{ NULL, "", true },
+		{ NULL, "", true },
+	};
+	struct buffer b = { 0 };
+	struct grid g;
+
+	grid_init(&g, columns_of_list, 3);
+	g.max_width = width;
+	g.indent = 2;
+	g.folds = true;
+	grid_text(&g, "pprof");
+	grid_text(&g, details ? ".pb.gz" : "");
+	grid_text(&g, "one two,three four");
+	grid_text(&g, "csv");
+	grid_text(&g, "");
+	grid_text(&g, "supercalifragilistic");
+	grid_write_text(&b, &g, 0);
+	assert_string_equal(buffer_cstring(&b), text);
+	buffer_fini(&b);
+	grid_fini(&g);
+}
+
+static void
+sentences_go_on_below_themselves_and_without_headings_there_is_no_line_of_them(void **state)
+{
+	(void)state;
+	assert_list(0, true,
+		    "  pprof  .pb.gz  one two,three four\n"
+		    "  csv            supercalifragilistic\n");
+	assert_list(27, true,
+		    "  pprof  .pb.gz  one two,\n"
+		    "                 three four\n"
+		    "  csv            supercalifragilistic\n");
+	assert_list(18, false,
+		    "  pprof  one two,\n"
+		    "         three\n"
+		    "         four\n"
+		    "  csv    supercalifragilistic\n");
+	assert_list(3, false,
+		    "  pprof  one\n"
+		    "         two,\n"
+		    "         three\n"
+		    "         four\n"
+		    "  csv    supercalifragilistic\n");
+}
+
 static void seconds_are_rounded_to_what_is_asked_for(void **state)
 {
 	static const struct grid_column seconds[] = { { "ns", "s", false } };
@@ -200,6 +251,8 @@ int main(void)
 		cmocka_unit_test(text_is_aligned_and_says_what_it_left_out),
 		cmocka_unit_test(
 			a_narrow_terminal_has_fewer_columns_less_indentation_and_short_names),
+		cmocka_unit_test(
+			sentences_go_on_below_themselves_and_without_headings_there_is_no_line_of_them),
 		cmocka_unit_test(seconds_are_rounded_to_what_is_asked_for),
 		cmocka_unit_test(markdown_takes_no_name_for_markup),
 		cmocka_unit_test(json_has_values_as_they_are),

@@ -1,13 +1,13 @@
 /* Signals to a flight recorder: SIGHUP begins a new segment, SIGUSR2 keeps the last ones. */
-#ifndef SPROF_TURN_SIGNALS_H
-#define SPROF_TURN_SIGNALS_H
+#ifndef SPROF_SEGMENT_SIGNALS_H
+#define SPROF_SEGMENT_SIGNALS_H
 
 #include <stdbool.h>
 
 /* After stop_signals_catch(), whose SIGHUP ends a recording. */
-void turn_signals_catch(void);
+void segment_signals_catch(void);
 /* Whether the signal has come since the last call. */
-bool turn_signals_take_turn(void);
-bool turn_signals_take_keep(void);
+bool segment_signals_take_turn(void);
+bool segment_signals_take_keep(void);
 
 #endif

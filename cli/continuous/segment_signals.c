@@ -1,5 +1,5 @@
 /* A handler only sets a flag; the loop that records looks at it in each round. */
-#include "cli/continuous/turn_signals.h"
+#include "cli/continuous/segment_signals.h"
 
 #include <signal.h>
 #include <stddef.h>
@@ -14,7 +14,7 @@ static void on_signal(int signal)
 		keep_asked = 1;
 }
 
-void turn_signals_catch(void)
+void segment_signals_catch(void)
 {
 	const struct sigaction a = { .sa_handler = on_signal };
 
@@ -30,12 +30,12 @@ static bool take(volatile sig_atomic_t *flag)
 	return asked;
 }
 
-bool turn_signals_take_turn(void)
+bool segment_signals_take_turn(void)
 {
 	return take(&turn_asked);
 }
 
-bool turn_signals_take_keep(void)
+bool segment_signals_take_keep(void)
 {
 	return take(&keep_asked);
 }
