@@ -410,7 +410,7 @@ void record_calls_await(struct record_calls *c)
 
 void record_calls_follow(struct record_calls *c, struct sink *sink)
 {
-	uint64_t now = monotonic_ns(), nr_execs, took;
+	uint64_t now = monotonic_ns(), nr_execs, took, began;
 
 	if (!c)
 		return;
@@ -419,8 +419,9 @@ void record_calls_follow(struct record_calls *c, struct sink *sink)
 	nr_execs = call_counts_nr_execs(c->probes);
 	if (now >= c->next_look_ns || (nr_execs != c->nr_execs && now >= c->next_exec_look_ns)) {
 		c->nr_execs = nr_execs;
+		began = thread_cpu_ns(); /* waiting for a CPU costs others nothing */
 		look_at_followed(c);
-		took = monotonic_ns() - now;
+		took = thread_cpu_ns() - began;
 		c->next_look_ns = now + LOOK_NS + LOOK_SHARE * took;
 		c->next_exec_look_ns = now + took + EXEC_SHARE * took;
 	}
