@@ -59,7 +59,8 @@ static const struct argp argp = {
 	"Compares the ranks of a distributed job by their collective operations: which rank came "
 	"last, by how much, and what it did more than the others before that. The files are the "
 	"recordings of the ranks, or one of all (default: sprof.data).\v"
-	"Collective operations are known from kernels of NCCL.\n\n"
+	"Collective operations are known from kernels of NCCL, and from gloo's functions on the "
+	"CPU where sprof record --calls collectives timed these.\n\n"
 	"Examples:\n"
 	"  torchrun --nproc-per-node 8 --no-python sprof record -- python3 train.py\n"
 	"  sprof ranks sprof.rank*.data\n"
@@ -78,7 +79,8 @@ static int print_ranks(const struct cmd_ranks_opts *o, struct ranks *r)
 
 	if (!r->nr) {
 		log_error(0, "compare ranks: the recordings hold no collective operation");
-		log_hint("they are known from kernels of NCCL, so record with --gpu on");
+		log_hint("they are known from kernels of NCCL, so record with --gpu on; over gloo, "
+			 "record with --calls collectives");
 		return -1;
 	}
 	what.columns = t.columns;

@@ -24,6 +24,7 @@
 #include "sampler/bpf/calls.skel.h"
 #include "sampler/ebpf/ebpf_probe.h"
 #include "sampler/ebpf/percpu_map.h"
+#include "sampler/function_returns_x86_64.h"
 #include "core/rights/privileges.h"
 #include "sampler/probe_safety_x86_64.h"
 #include "sampler/runtimes/python/interpreter.h"
@@ -40,6 +41,9 @@ struct call_counts {
 	struct ring_buffer *ring;  /* of imports */
 	call_counts_import_fn *import_fn;
 	void *import_context;
+	struct ring_buffer *collectives;
+	call_counts_collective_fn *collective_fn;
+	void *collective_context;
 };
 
 /*
@@ -55,11 +59,11 @@ struct link_uprobe_multi {
 };
 
 /* Makes one link with a probe at each offset. Returns its descriptor or -errno. */
-static int link_many(const struct call_counts *p, const char *path, const uint64_t *offsets,
+static int link_many(const struct bpf_program *program, const char *path, const uint64_t *offsets,
 		     const uint64_t *cookies, size_t nr)
 {
 	const struct link_uprobe_multi attr = {
-		.prog_fd = (uint32_t)bpf_program__fd(p->skel->progs.on_call),
+		.prog_fd = (uint32_t)bpf_program__fd(program),
 		.attach_type = TRACE_UPROBE_MULTI,
 		.path = (uintptr_t)path,
 		.offsets = (uintptr_t)offsets,
@@ -79,10 +83,17 @@ static bool links_many(const struct call_counts *p)
 {
 	uint64_t zero = 0;
 
-	return link_many(p, "/", &zero, &zero, 1) == -EBADF;
+	return link_many(p->skel->progs.on_call, "/", &zero, &zero, 1) == -EBADF;
 }
 
-/* `multi`: the program is loaded for links of many probes, else for one probe a link. */
+static void set_multi(struct bpf_program *program, bool multi)
+{
+	if (multi)
+		bpf_program__set_expected_attach_type(program,
+						      (enum bpf_attach_type)TRACE_UPROBE_MULTI);
+}
+
+/* `multi`: the programs are loaded for links of many probes, else for one probe a link. */
 static int load(struct call_counts *p, bool system_wide, bool no_children, bool multi)
 {
 	int err;
@@ -93,9 +104,9 @@ static int load(struct call_counts *p, bool system_wide, bool no_children, bool 
 	p->skel->rodata->system_wide = system_wide;
 	p->skel->rodata->no_children = no_children;
 	p->has_multi = multi;
-	if (multi)
-		bpf_program__set_expected_attach_type(p->skel->progs.on_call,
-						      (enum bpf_attach_type)TRACE_UPROBE_MULTI);
+	set_multi(p->skel->progs.on_call, multi);
+	set_multi(p->skel->progs.on_collective, multi);
+	set_multi(p->skel->progs.on_collective_return, multi);
 	err = calls_bpf__load(p->skel);
 	if (!err && multi && !links_many(p))
 		err = -ENOTSUP;
@@ -116,6 +127,18 @@ static int on_import(void *context, void *data, size_t size)
 	memcpy(&e, data, sizeof(e));
 	e.module[sizeof(e.module) - 1] = '\0';
 	p->import_fn(p->import_context, &e);
+	return 0;
+}
+
+static int on_collective(void *context, void *data, size_t size)
+{
+	const struct call_counts *p = context;
+	struct collective_event e;
+
+	if (size < sizeof(e))
+		return 0;
+	memcpy(&e, data, sizeof(e));
+	p->collective_fn(p->collective_context, &e);
 	return 0;
 }
 
@@ -148,8 +171,10 @@ int call_counts_new(bool system_wide, bool no_children, struct call_counts **ret
 		p->skel->links.on_exec = bpf_program__attach(p->skel->progs.on_exec);
 		p->skel->links.on_exit = bpf_program__attach(p->skel->progs.on_exit);
 		p->ring = ring_buffer__new(bpf_map__fd(p->skel->maps.imports), on_import, p, NULL);
+		p->collectives = ring_buffer__new(bpf_map__fd(p->skel->maps.collectives),
+						  on_collective, p, NULL);
 		if (!p->skel->links.on_fork || !p->skel->links.on_exec || !p->skel->links.on_exit ||
-		    !p->ring)
+		    !p->ring || !p->collectives)
 			err = -errno;
 	}
 	if (err) {
@@ -172,6 +197,7 @@ void call_counts_free(struct call_counts *p)
 	free(p->links);
 	free(p->fds);
 	ring_buffer__free(p->ring);
+	ring_buffer__free(p->collectives);
 	user_shares_fini(&p->shares);
 	calls_bpf__destroy(p->skel);
 	free(p);
@@ -226,20 +252,20 @@ static bool is_safe(int fd, uint64_t offset)
  * Makes probes with the numbers from `first` on. The kernel refuses all if it refuses one: then
  * each half is tried.
  */
-static void attach_many(struct call_counts *p, const char *path, const uint64_t *offsets, size_t nr,
-			uint32_t first, int *ret_probes)
+static void attach_many(struct call_counts *p, const struct bpf_program *program, const char *path,
+			const uint64_t *offsets, size_t nr, uint32_t first, int *ret_probes)
 {
 	uint64_t *cookies = xcalloc(nr + 1, sizeof(*cookies));
 	int fd;
 
 	for (size_t i = 0; i < nr; i++)
 		cookies[i] = first + i;
-	fd = nr ? link_many(p, path, offsets, cookies, nr) : 0;
+	fd = nr ? link_many(program, path, offsets, cookies, nr) : 0;
 	free(cookies);
 	if (fd < 0 && nr > 1) {
-		attach_many(p, path, offsets, nr / 2, first, ret_probes);
-		attach_many(p, path, offsets + nr / 2, nr - nr / 2, first + (uint32_t)(nr / 2),
-			    ret_probes + nr / 2);
+		attach_many(p, program, path, offsets, nr / 2, first, ret_probes);
+		attach_many(p, program, path, offsets + nr / 2, nr - nr / 2,
+			    first + (uint32_t)(nr / 2), ret_probes + nr / 2);
 		return;
 	}
 	for (size_t i = 0; i < nr; i++)
@@ -250,13 +276,13 @@ static void attach_many(struct call_counts *p, const char *path, const uint64_t 
 	p->fds[p->nr_fds++] = fd;
 }
 
-static void attach_each(struct call_counts *p, const char *path, const uint64_t *offsets, size_t nr,
-			int *ret_probes)
+static void attach_each(struct call_counts *p, const struct bpf_program *program, const char *path,
+			const uint64_t *offsets, size_t nr, int *ret_probes)
 {
 	for (size_t i = 0; i < nr; i++) {
 		LIBBPF_OPTS(bpf_uprobe_opts, opts, .bpf_cookie = p->nr_probes + i);
-		int err = keep_link(p, bpf_program__attach_uprobe_opts(p->skel->progs.on_call, -1,
-								       path, offsets[i], &opts));
+		int err = keep_link(
+			p, bpf_program__attach_uprobe_opts(program, -1, path, offsets[i], &opts));
 
 		ret_probes[i] = err ? err : (int)(p->nr_probes + i);
 	}
@@ -278,8 +304,8 @@ static int take_room(struct call_counts *p, uint32_t user, size_t room, int fd, 
 	return -EOPNOTSUPP;
 }
 
-void call_counts_attach(struct call_counts *p, int fd, uint32_t user, const uint64_t *offsets,
-			size_t nr, int *ret_probes)
+static void attach(struct call_counts *p, const struct bpf_program *program, int fd, uint32_t user,
+		   const uint64_t *offsets, size_t nr, int *ret_probes)
 {
 	size_t room = MAX_CALL_PROBES - p->nr_probes, most = nr < room ? nr : room, nr_safe = 0;
 	uint64_t *safe = xcalloc(most + 1, sizeof(*safe));
@@ -293,9 +319,9 @@ void call_counts_attach(struct call_counts *p, int fd, uint32_t user, const uint
 			safe[nr_safe++] = offsets[i];
 	}
 	if (p->has_multi)
-		attach_many(p, path, safe, nr_safe, p->nr_probes, probes);
+		attach_many(p, program, path, safe, nr_safe, p->nr_probes, probes);
 	else
-		attach_each(p, path, safe, nr_safe, probes);
+		attach_each(p, program, path, safe, nr_safe, probes);
 	p->nr_probes += (uint32_t)nr_safe;
 	nr_safe = 0;
 	for (size_t i = 0; i < nr; i++)
@@ -303,6 +329,30 @@ void call_counts_attach(struct call_counts *p, int fd, uint32_t user, const uint
 			ret_probes[i] = probes[nr_safe++];
 	free(safe);
 	free(probes);
+}
+
+void call_counts_attach(struct call_counts *p, int fd, uint32_t user, const uint64_t *offsets,
+			size_t nr, int *ret_probes)
+{
+	attach(p, p->skel->progs.on_call, fd, user, offsets, nr, ret_probes);
+}
+
+/* Probes at the returns come first: a call that is seen to begin is to be seen to return. */
+int call_counts_attach_collective(struct call_counts *p, int fd, uint32_t user, uint64_t offset,
+				  uint64_t size)
+{
+	uint64_t returns[FUNCTION_MAX_RETURNS];
+	int probes[FUNCTION_MAX_RETURNS], probe;
+	size_t nr = function_returns_find(fd, offset, size, returns);
+
+	if (!nr)
+		return -ENODATA;
+	attach(p, p->skel->progs.on_collective_return, fd, user, returns, nr, probes);
+	for (size_t i = 0; i < nr; i++)
+		if (probes[i] < 0)
+			return probes[i];
+	attach(p, p->skel->progs.on_collective, fd, user, &offset, 1, &probe);
+	return probe;
 }
 
 static int attach_usdt(struct call_counts *p, int fd, const struct bpf_program *program,
@@ -391,6 +441,19 @@ void call_counts_read_imports(struct call_counts *p, call_counts_import_fn *fn, 
 	p->import_fn = fn;
 	p->import_context = context;
 	ring_buffer__consume(p->ring);
+}
+
+void call_counts_read_collectives(struct call_counts *p, call_counts_collective_fn *fn,
+				  void *context)
+{
+	p->collective_fn = fn;
+	p->collective_context = context;
+	ring_buffer__consume(p->collectives);
+}
+
+uint64_t call_counts_nr_collectives_left_out(const struct call_counts *p)
+{
+	return p->skel->bss->nr_collectives_left_out;
 }
 
 uint64_t call_counts_nr_left_out(const struct call_counts *p)

@@ -48,6 +48,16 @@ uint64_t call_counts_nr_execs(const struct call_counts *counts);
 void call_counts_attach(struct call_counts *counts, int fd, uint32_t user, const uint64_t *offsets,
 			size_t nr, int *ret_probes);
 
+/*
+ * Has the calls of a function timed, from the entry to the return, which are collective operations
+ * of gloo. It needs a probe at each return: one that replaced the return address (uretprobe) would
+ * have C++ exceptions, which gloo throws when a peer is lost, end the program. `size` is what the
+ * function's symbol says, 0 unknown. Returns the number of the probe, or -errno as above; -ENODATA:
+ * no return was found.
+ */
+int call_counts_attach_collective(struct call_counts *counts, int fd, uint32_t user,
+				  uint64_t offset, uint64_t size);
+
 /* What CPython's own probes report. */
 enum call_counts_event {
 	CALL_PROBES_FUNCTIONS, /* each call of a Python function: function__entry */
@@ -95,6 +105,14 @@ void call_counts_each_gc(const struct call_counts *counts, call_counts_gc_fn *fn
 struct import_event;
 typedef void call_counts_import_fn(void *context, const struct import_event *event);
 void call_counts_read_imports(struct call_counts *counts, call_counts_import_fn *fn, void *context);
+
+/* Hands over collective operations that have returned since the last call. */
+struct collective_event;
+typedef void call_counts_collective_fn(void *context, const struct collective_event *event);
+void call_counts_read_collectives(struct call_counts *counts, call_counts_collective_fn *fn,
+				  void *context);
+/* How many of these were lost for lack of room. */
+uint64_t call_counts_nr_collectives_left_out(const struct call_counts *counts);
 
 /* How many calls, garbage collections and imports of Python were not counted, for lack of room. */
 uint64_t call_counts_nr_left_out(const struct call_counts *counts);

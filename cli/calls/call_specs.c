@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "cli/calls/collective_ops.h"
 #include "cli/calls/python_counts.h"
 #include "core/base/path.h"
 #include "core/rights/privileges.h"
@@ -37,6 +38,7 @@ struct call_spec call_spec_parse(const char *text)
 		.module = end ? strndup(text, (size_t)(end - text)) : NULL,
 		.function = function,
 		.event = python_counts_event(function),
+		.is_collectives = !strcmp(function, COLLECTIVE_OPS_WORD),
 	};
 }
 

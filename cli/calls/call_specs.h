@@ -1,6 +1,7 @@
 /*
  * What --calls asks for: [MODULE:]FUNCTION. MODULE is a glob of a file's base name, or a path if it
- * has a slash; FUNCTION is a glob of a native function's name, or one of Python's events.
+ * has a slash; FUNCTION is a glob of a native function's name, one of Python's events, or
+ * "collectives".
  */
 #ifndef SPROF_CALL_SPECS_H
 #define SPROF_CALL_SPECS_H
@@ -15,6 +16,7 @@ struct call_spec {
 	char *module; /* glob of a base name, or a path; NULL: any */
 	const char *function;
 	int event;	     /* enum call_counts_event of Python; -1: a native function */
+	bool is_collectives; /* all functions of collective_ops.h, which are timed */
 	bool found, refused; /* refused, and the reason was reported */
 	size_t nr_refused;   /* functions that the kernel counts */
 };

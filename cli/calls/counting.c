@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "cli/calls/call_specs.h"
+#include "cli/calls/collective_ops.h"
 #include "cli/calls/function_searches.h"
 #include "cli/calls/mapped_files.h"
 #include "cli/calls/needed_files.h"
@@ -63,6 +64,7 @@ struct record_calls {
 	uint64_t begin_ns; /* 0: not found yet */
 	uint64_t next_look_ns, next_exec_look_ns, nr_execs;
 	struct python_counts *python;
+	struct collective_ops *collectives;
 };
 
 /* ---- files */
@@ -125,7 +127,10 @@ static void attach_functions(struct record_calls *c, const struct searched_file 
 
 	for (size_t i = 0; i < nr; i++) {
 		of[functions[i].glob]->found = true;
-		if (!functions[i].is_resolver)
+		if (of[functions[i].glob]->is_collectives)
+			of[functions[i].glob]->nr_refused +=
+				!collective_ops_add(c->collectives, file, &functions[i]);
+		else if (!functions[i].is_resolver)
 			offsets[kept++] = functions[i].offset;
 		else if (!strpbrk(of[functions[i].glob]->function, "*?["))
 			refuse(of[functions[i].glob],
@@ -138,7 +143,7 @@ static void attach_functions(struct record_calls *c, const struct searched_file 
 	say_share(c, file, probes, kept);
 	kept = 0;
 	for (size_t i = 0; i < nr; i++)
-		if (!functions[i].is_resolver)
+		if (!functions[i].is_resolver && !of[functions[i].glob]->is_collectives)
 			keep_function(c, of[functions[i].glob], file->path, probes[kept++],
 				      &functions[i]);
 	free(probes);
@@ -191,8 +196,9 @@ static void take_functions(void *context, const struct searched_file *file, int 
 static void look_into(struct record_calls *c, int fd, pid_t pid, uint32_t user, const char *path,
 		      const struct stat *file)
 {
-	const char **globs = xcalloc(c->nr_specs, sizeof(*globs));
-	struct call_spec **of = xcalloc(c->nr_specs, sizeof(*of));
+	const size_t most = c->nr_specs * NR_COLLECTIVE_OPS;
+	const char **globs = xcalloc(most, sizeof(*globs));
+	struct call_spec **of = xcalloc(most, sizeof(*of));
 	size_t nr_globs = 0;
 
 	for (size_t i = 0; i < c->nr_specs; i++) {
@@ -200,9 +206,13 @@ static void look_into(struct record_calls *c, int fd, pid_t pid, uint32_t user, 
 
 		if (!call_spec_fits(s, path, file))
 			continue;
+		for (size_t k = 0; s->is_collectives && k < NR_COLLECTIVE_OPS; k++) {
+			of[nr_globs] = s;
+			globs[nr_globs++] = collective_ops_names[k];
+		}
 		if (s->event >= 0) {
 			attach_python(c, s, fd);
-		} else {
+		} else if (!s->is_collectives) {
 			of[nr_globs] = s;
 			globs[nr_globs++] = s->function;
 		}
@@ -298,6 +308,7 @@ int record_calls_new(const char *const *specs, size_t nr_specs, bool system_wide
 	c->searches = function_searches_new(sandbox);
 	c->files = mapped_files_new();
 	c->python = python_counts_new(c->probes);
+	c->collectives = collective_ops_new(c->probes);
 	c->specs = xcalloc(nr_specs, sizeof(*c->specs));
 	c->nr_specs = nr_specs;
 	for (size_t i = 0; i < nr_specs; i++)
@@ -320,6 +331,7 @@ void record_calls_free(struct record_calls *c)
 	function_searches_free(c->searches);
 	mapped_files_free(c->files);
 	python_counts_free(c->python);
+	collective_ops_free(c->collectives);
 	call_counts_free(c->probes);
 	for (size_t i = 0; i < c->nr_specs; i++)
 		free(c->specs[i].module);
@@ -398,16 +410,18 @@ void record_calls_await(struct record_calls *c)
 
 void record_calls_follow(struct record_calls *c, struct sink *sink)
 {
-	uint64_t now = monotonic_ns(), nr_execs, took;
+	uint64_t now = monotonic_ns(), nr_execs, took, began;
 
 	if (!c)
 		return;
 	python_counts_read(c->python, sink);
+	collective_ops_read(c->collectives, sink);
 	nr_execs = call_counts_nr_execs(c->probes);
 	if (now >= c->next_look_ns || (nr_execs != c->nr_execs && now >= c->next_exec_look_ns)) {
 		c->nr_execs = nr_execs;
+		began = thread_cpu_ns(); /* waiting for a CPU costs others nothing */
 		look_at_followed(c);
-		took = monotonic_ns() - now;
+		took = thread_cpu_ns() - began;
 		c->next_look_ns = now + LOOK_NS + LOOK_SHARE * took;
 		c->next_exec_look_ns = now + took + EXEC_SHARE * took;
 	}
@@ -455,11 +469,13 @@ void record_calls_stop(struct record_calls *c, struct sink *sink)
 	if (!c)
 		return;
 	python_counts_read(c->python, sink);
+	collective_ops_read(c->collectives, sink);
 	call_counts_start(c->probes, 0, 0);
 	/* Which functions there are is said below. */
 	function_searches_go_on(c->searches, STOP_MS, take_functions, c);
 	write_native(c, sink);
 	python_counts_write(c->python, sink);
+	collective_ops_tell(c->collectives);
 	tell_unread(c);
 	for (size_t i = 0; i < c->nr_specs; i++) {
 		if (c->specs[i].nr_refused)

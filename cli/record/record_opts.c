@@ -72,7 +72,8 @@ static const struct argp_option options[] = {
 	  0 },
 	{ "calls", OPT_CALLS, "FUNCTION", 0,
 	  "Count calls exactly: of native functions, [MODULE:]NAME where * stands for anything, or "
-	  "of all Python functions: python; again for more. A call that is counted takes 1 us "
+	  "of all Python functions: python; collectives: times gloo's; again for more. A call that "
+	  "is counted takes 1 us "
 	  "longer",
 	  0 },
 	{ "max-memory", OPT_MAX_MEMORY, "SIZE", 0,

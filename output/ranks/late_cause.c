@@ -161,7 +161,7 @@ static void each_name(const struct profile *p, uint32_t stack, add_name_fn *add,
 
 		if (!f->nr_locations)
 			add(context, profile_frame_fallback_name(p, frame, text, sizeof(text)),
-			    is_in_system(p, f));
+			    true);
 		for (uint32_t k = 0; k < f->nr_locations; k++) {
 			uint32_t function = p->locations[f->first_location + k].function;
 

@@ -17,7 +17,7 @@ struct ranks;
 struct late_step {
 	const char *name; /* belongs to the causes */
 	uint64_t ns;	  /* more than the other ranks */
-	bool in_system;	  /* code of the kernel or of the C library */
+	bool in_system;	  /* code of the kernel, of the C library, or without a name */
 };
 
 struct late_cause {

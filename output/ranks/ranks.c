@@ -158,6 +158,7 @@ static uint32_t rank_of(struct ranks *r, const struct profile *p, const struct f
 		.pid = (uint32_t)row->pid,
 		.number = told ? (uint32_t)told->rank : (uint32_t)r->nr,
 		.is_numbered = told != NULL,
+		.nr_ranks = told ? told->nr_ranks : 0,
 		.host = profile_str(p,
 				    told && told->host ? (uint32_t)told->host : p->meta.hostname),
 		.uuid = uuid_of(p, row),

@@ -41,7 +41,8 @@ struct rank {
 	const struct profile *p;
 	uint32_t pid;
 	uint32_t number;
-	bool is_numbered; /* false: its launcher told no rank; the number is that of its place */
+	bool is_numbered;  /* false: its launcher told no rank; the number is that of its place */
+	uint64_t nr_ranks; /* of its job, as its launcher told; 0: unknown */
 	const char *host, *uuid; /* uuid: of the GPU of its first operation, "": unknown */
 	uint32_t clock;		 /* index in ranks.clocks */
 	size_t nr_ops;

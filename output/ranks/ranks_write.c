@@ -241,6 +241,15 @@ static void add_head(struct buffer *b, const struct ranks *r)
 				       "start, is left out.\n"
 				     : "\n");
 	for (size_t i = 0; i < r->nr; i++)
+		if (r->list[i].nr_ranks > r->nr) {
+			buffer_printf(b,
+				      "The job has %" PRIu64 " ranks: of the others there is no "
+				      "collective operation here, and any of them may have been "
+				      "late.\n",
+				      r->list[i].nr_ranks);
+			break;
+		}
+	for (size_t i = 0; i < r->nr; i++)
 		if (!r->list[i].is_numbered) {
 			buffer_add_string(b, "The launcher told no ranks to some processes: they "
 					     "are numbered by their process numbers.\n");

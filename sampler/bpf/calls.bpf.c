@@ -2,9 +2,9 @@
 /*
  * Counts calls by a probe (uprobe) at the first instruction of a native function, or by CPython's
  * own probe (USDT function__entry); times CPython's garbage collections and imports by its other
- * probes. A probe belongs to a file, so every process that maps the file runs these programs; only
- * recorded processes are counted, with the processes that they fork, from their first instruction
- * on.
+ * probes, and collective operations by probes at the entry and the returns of functions. A probe
+ * belongs to a file, so every process that maps the file runs these programs; only recorded
+ * processes are counted, with the processes that they fork, from their first instruction on.
  */
 #include <linux/bpf.h>
 #include <linux/ptrace.h>
@@ -26,6 +26,7 @@ const volatile bool system_wide;
 const volatile bool no_children; /* what a process forks is not counted */
 __u64 begin_ns, end_ns;		 /* CLOCK_MONOTONIC: calls in between are counted */
 __u64 nr_execs;
+__u64 nr_collectives_left_out;
 __u64 nr_left_out; /* not counted: no room, or a Python function whose name could not be read */
 
 struct {
@@ -68,6 +69,18 @@ struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 1 << 20);
 } imports SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 16384);
+	__type(key, __u32);
+	__type(value, struct collective_run);
+} collective_runs SEC(".maps"); /* by thread */
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 20);
+} collectives SEC(".maps");
 
 /* A new function's entry: all zeros, and too large for the stack. */
 struct {
@@ -235,6 +248,61 @@ int on_import_done(struct pt_regs *ctx)
 	return send_import(ctx, true);
 }
 
+/*
+ * What a thread has begun stays until it returns, or until the thread begins another one with its
+ * return address no deeper in the stack: then an exception ended it. One that begins deeper is a
+ * part of it. The first member of the options that gloo's functions take is the pointer to their
+ * context, which is the communicator.
+ */
+SEC("uprobe")
+int on_collective(struct pt_regs *ctx)
+{
+	__u64 id = bpf_get_current_pid_tgid();
+	__u32 tid = (__u32)id;
+	struct collective_run *before, run = { .sp = PT_REGS_SP(ctx) };
+
+	if (!is_counted((__u32)(id >> 32)))
+		return 0;
+	before = bpf_map_lookup_elem(&collective_runs, &tid);
+	if (before && run.sp < before->sp)
+		return 0;
+	run.start_ns = bpf_ktime_get_ns();
+	run.probe = (__u32)bpf_get_attach_cookie(ctx);
+	if (bpf_probe_read_user(&run.lane, sizeof(run.lane), (void *)PT_REGS_PARM1(ctx)))
+		run.lane = 0;
+	if (bpf_map_update_elem(&collective_runs, &tid, &run, BPF_ANY))
+		__sync_fetch_and_add(&nr_collectives_left_out, 1);
+	return 0;
+}
+
+/* At a return: of what has begun where the stack pointer is what it was. */
+SEC("uprobe")
+int on_collective_return(struct pt_regs *ctx)
+{
+	__u64 id = bpf_get_current_pid_tgid();
+	__u32 tid = (__u32)id;
+	struct collective_run *run = bpf_map_lookup_elem(&collective_runs, &tid);
+	struct collective_event *e;
+
+	if (!run || run->sp != PT_REGS_SP(ctx))
+		return 0;
+	e = bpf_ringbuf_reserve(&collectives, sizeof(*e), 0);
+	if (e) {
+		e->start_ns = run->start_ns;
+		e->end_ns = bpf_ktime_get_ns();
+		e->lane = run->lane;
+		e->tgid = (__u32)(id >> 32);
+		e->tid = tid;
+		e->probe = run->probe;
+		e->pad = 0;
+		bpf_ringbuf_submit(e, 0);
+	} else {
+		__sync_fetch_and_add(&nr_collectives_left_out, 1);
+	}
+	bpf_map_delete_elem(&collective_runs, &tid);
+	return 0;
+}
+
 SEC("raw_tp/sched_process_fork")
 int on_fork(struct bpf_raw_tracepoint_args *ctx)
 {
@@ -263,8 +331,9 @@ SEC("raw_tp/sched_process_exit")
 int on_exit(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct task_struct *task = (void *)ctx->args[0];
-	__u32 tgid = BPF_CORE_READ(task, tgid);
+	__u32 tgid = BPF_CORE_READ(task, tgid), tid = BPF_CORE_READ(task, pid);
 
+	bpf_map_delete_elem(&collective_runs, &tid);
 	if (BPF_CORE_READ(task, signal, live.counter) <= 0)
 		bpf_map_delete_elem(&counted, &tgid);
 	return 0;

@@ -1,6 +1,7 @@
 /*
- * The element types of the maps of calls.bpf.c, which counts calls and times garbage collections
- * and imports, and the records in its ring. Both sides include it. Times are CLOCK_MONOTONIC ns.
+ * The element types of the maps of calls.bpf.c, which counts calls and times garbage collections,
+ * imports and collective operations, and the records in its rings. Both sides include it. Times are
+ * CLOCK_MONOTONIC ns.
  */
 #ifndef SPROF_BPF_CALLS_H
 #define SPROF_BPF_CALLS_H
@@ -53,6 +54,22 @@ struct import_event {
 	__u32 tgid, tid;
 	__u8 is_end, found;
 	char module[PYTHON_MODULE_SIZE - 2];
+};
+
+/* A call of a collective operation that has begun; by thread. */
+struct collective_run {
+	__u64 start_ns;
+	__u64 sp;   /* where its return address lies */
+	__u64 lane; /* see struct collective_event */
+	__u32 probe, pad;
+};
+
+/* A collective operation that has returned. */
+struct collective_event {
+	__u64 start_ns, end_ns;
+	__u64 lane; /* address of the communicator, in that process */
+	__u32 tgid, tid;
+	__u32 probe, pad; /* probe: at the entry of the function */
 };
 
 #endif

@@ -87,6 +87,22 @@ stops() {
 	ends_well
 }
 
+@test "kernels of a program that was attached to are sampled inside, in its old context, and again at the next attach" {
+	start "$WORK" code:lines storm:2
+	for _ in 1 2; do
+		attach --gpu on --pc-sampling
+		"$SPROF" report --stalls --json g.data >stalls
+		# code that was loaded before has no lines, and the shares of the reasons are the fake's
+		jq -e '.samples > 1000 and .without_line == .samples and ([.rows[].kernel] | unique == ["gemm_kernel"])' stalls
+		jq -e '.samples as $all | [.rows[] | select(.stall == "long_scoreboard").samples] | add == $all * 5 / 8' stalls
+	done
+	touch "$END_FILE"
+	wait "$target"
+	target=''
+	grep -q '^done ' said
+	! grep -v -e '^done ' -e 'no source lines of some GPU code' said
+}
+
 # bats test_tags=full, stress
 @test "each recording has only what happened during it" {
 	local nr=3 sum=0 n done begin

@@ -17,13 +17,19 @@
  *	FAKE_PC_FOREIGN=n	n samples beside each kernel are of kernels of others
  *	FAKE_PC_FULL=n		after n kernels the hardware's buffer is full: their samples are
  *				lost, and no more come until sampling has been disabled and enabled
+ *	FAKE_PC_HARDWARE=FILE	the GPU's counters, which one process at a time may have: while
+ *				another one has locked the file, cuptiPCSamplingEnable fails with
+ *				CUPTI_ERROR_HARDWARE_BUSY, 26
  */
 #include "tests/gpu/fake_pc.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 #include "tests/gpu/fake_clock.h"
 #include "tests/gpu/fake_cupti.h"
@@ -230,11 +236,30 @@ static void move(struct context *c, struct data *to, size_t max, bool all)
 }
 
 /* ---- the API */
+static int hardware = -1; /* the file, while this process has it */
+
+static int take_hardware(void)
+{
+	const char *path = getenv("FAKE_PC_HARDWARE");
+
+	if (!path || hardware >= 0)
+		return 0;
+	hardware = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	if (hardware >= 0 && !flock(hardware, LOCK_EX | LOCK_NB))
+		return 0;
+	close(hardware);
+	hardware = -1;
+	return 26;
+}
+
 API int cuptiPCSamplingEnable(struct params *p)
 {
 	int err = (int)fake_number("FAKE_PC_ERROR");
 
 	fake_cupti_note("cuptiPCSamplingEnable");
+	pthread_mutex_lock(&lock);
+	err = err ? err : take_hardware();
+	pthread_mutex_unlock(&lock);
 	if (err || p->size != offsetof(struct params, nr) || !p->context)
 		return err ? err : 1;
 	pthread_mutex_lock(&lock);
@@ -269,7 +294,10 @@ API int cuptiPCSamplingDisable(struct params *p)
 	if (c) {
 		free(c->pending);
 		c->context = NULL;
-		__atomic_fetch_sub(&nr_enabled, 1, __ATOMIC_RELAXED);
+		if (__atomic_sub_fetch(&nr_enabled, 1, __ATOMIC_RELAXED) == 0 && hardware >= 0) {
+			close(hardware);
+			hardware = -1;
+		}
 	}
 	pthread_mutex_unlock(&lock);
 	return c ? 0 : 7;

@@ -102,6 +102,21 @@ calls_in_log() { # FUNCTION
 	[ "$(calls_in_log cuptiPCSamplingEnable)" -eq 2 ] && [ "$(calls_in_log cuptiPCSamplingDisable)" -eq 2 ]
 }
 
+@test "beside another profiler that has the GPU's counters, that is said, all else is recorded, and later samples come" {
+	export FAKE_PC_HARDWARE=$BATS_TEST_TMPDIR/hardware
+	exec 9>"$FAKE_PC_HARDWARE"
+	flock 9
+	record_gpu --pc-sampling -- "$WORK" code:lines context:10
+	[[ $stderr == *"no samples inside GPU kernels"*"another profiler uses the GPU's counters"* ]]
+	time_is_conserved g.data
+	"$SPROF" report --gpu --json g.data | jq -e '[.rows[] | select(.name == "gemm_kernel").calls] | add == 10'
+	run "$SPROF" report --stalls g.data
+	[ "$status" -eq 1 ]
+	exec 9>&-
+	record_gpu --pc-sampling -- "$WORK" code:lines context:10
+	stalls '.samples == 800'
+}
+
 @test "nothing of it is called unless it is asked for" {
 	export FAKE_LOG=$BATS_TEST_TMPDIR/log
 	record_gpu -- "$WORK" code:lines context:10

@@ -30,21 +30,48 @@ wheel() { # package, version
 	filled "$1-$2" unpack_wheel "$1==$2"
 }
 
-# A Debian package of the component non-free, from the archive that this machine has its own packages from.
-unpack_deb() { # package
+# Debian packages, from the archive that this machine has its own packages from.
+unpack_debs() { # component, package...
 	local archive=$(apt-get indextargets --format '$(REPO_URI) $(CODENAME) $(COMPONENT)' 'Created-By: Packages' | awk '$3 == "main" { print $1, $2; exit }')
 	local options=(-o Dir::Etc::sourcelist="$PWD/sources" -o Dir::Etc::sourceparts=- -o Dir::State::lists="$PWD/lists" -o Dir::Cache="$PWD/apt" -o APT::Sandbox::User=root)
+	local component=$1 deb
+	shift
 	[ -n "$archive" ] || return 1
 	mkdir -p lists/partial apt/archives/partial
-	echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $archive non-free" >sources
-	timeout 60 apt-get "${options[@]}" -qq update && timeout 60 apt-get "${options[@]}" -qq download "$1" &&
-		dpkg-deb -x "$1"_*.deb . && rm -rf lists apt sources "$1"_*.deb
+	echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $archive $component" >sources
+	timeout 60 apt-get "${options[@]}" -qq update && timeout 600 apt-get "${options[@]}" -qq download "$@" || return 1
+	for deb in *.deb; do
+		dpkg-deb -x "$deb" . && rm "$deb" || return 1
+	done
+	rm -rf lists apt sources
+}
+
+# The folder of Debian's gloo, headers included (1 MB).
+debian_gloo() {
+	[ "$(uname -m)" = x86_64 ] && filled debian-gloo unpack_debs main libgloo0 libgloo-dev libhiredis0.14 libibverbs1 \
+		libnl-3-200 libnl-route-3-200
+}
+
+# Debian's PyTorch and all that it needs, but for Python and the C library.
+unpack_torch() {
+	local packages
+	packages=$(apt-get install -s --no-install-recommends python3-torch | awk '/^Inst/ && $2 !~ /^(python3|libpython3|libc6)/ || /^Inst python3-/ { print $2 }')
+	[ -n "$packages" ] && unpack_debs main $packages
+}
+
+debian_torch() {
+	[ "$(uname -m)" = x86_64 ] && filled debian-torch unpack_torch
+}
+
+torch_libraries() { # folder
+	local l=usr/lib/x86_64-linux-gnu
+	echo "$1/$l:$1/usr/lib:$1/$l/blas:$1/$l/lapack"
 }
 
 # The folder of a real libcuda.so.1 (29 MB), which cannot work without a GPU, but loads what is to be injected.
 real_driver() {
 	local at
-	[ "$(uname -m)" = x86_64 ] && at=$(filled libcuda1 unpack_deb libcuda1) || return 1
+	[ "$(uname -m)" = x86_64 ] && at=$(filled libcuda1 unpack_debs non-free libcuda1) || return 1
 	echo "$at/usr/lib/x86_64-linux-gnu/nvidia/current"
 }
 

@@ -89,7 +89,7 @@ need_cupti() { # package, version
 
 @test "real NVTX 2, Debian's libnvToolsExt, hands its ranges over" {
 	local at t=$BATS_TEST_TMPDIR
-	at=$(filled libnvtoolsext1 unpack_deb libnvtoolsext1) || skip "Debian's package libnvtoolsext1 (non-free) cannot be had here"
+	at=$(filled libnvtoolsext1 unpack_debs non-free libnvtoolsext1) || skip "Debian's package libnvtoolsext1 (non-free) cannot be had here"
 	cat >"$t/user.c" <<-'END'
 		int nvtxRangePushA(const char *);
 		int nvtxRangePop(void);
