@@ -229,22 +229,51 @@ static bool frame_equal(const void *owner, uint32_t id, const void *key)
 	return frame->address == k[0] && frame->module == k[1];
 }
 
-uint32_t profile_frame(struct profile *p, uint32_t module, uint64_t address)
+static uint32_t frame_id(struct profile *p, const uint64_t key[2], uint32_t hash)
 {
-	uint64_t key[2] = { address, module };
 	uint32_t next = p->nr_frames, id;
 
-	assert(module < p->nr_modules);
-	id = intern_id(&p->index->frames, hash_of(p, key, sizeof(key)), next, frame_equal, p, key);
+	assert(key[1] < p->nr_modules);
+	id = intern_id(&p->index->frames, hash, next, frame_equal, p, key);
 	if (id == next) {
 		assert(next < PROFILE_NONE);
 		GROW(p, frames, 1);
 		p->frames[p->nr_frames++] = (struct profile_frame){
-			.module = module,
-			.address = address,
+			.module = (uint32_t)key[1],
+			.address = key[0],
 		};
 	}
 	return id;
+}
+
+uint32_t profile_frame(struct profile *p, uint32_t module, uint64_t address)
+{
+	uint64_t key[2] = { address, module };
+
+	return frame_id(p, key, hash_of(p, key, sizeof(key)));
+}
+
+void profile_frame_batch(struct profile *p, const struct profile_frame *keys, size_t nr,
+			 uint32_t *ret_ids)
+{
+	uint64_t content[PROFILE_BATCH][2];
+	uint32_t hashes[PROFILE_BATCH];
+
+	assert(nr <= PROFILE_BATCH);
+	for (size_t i = 0; i < nr; i++) {
+		content[i][0] = keys[i].address;
+		content[i][1] = keys[i].module;
+		hashes[i] = hash_of(p, content[i], sizeof(content[i]));
+		intern_prefetch(&p->index->frames, hashes[i]);
+	}
+	for (size_t i = 0; i < nr; i++) {
+		uint32_t guess = intern_guess(&p->index->frames, hashes[i]);
+
+		if (guess != PROFILE_NONE)
+			__builtin_prefetch(&p->frames[guess]);
+	}
+	for (size_t i = 0; i < nr; i++)
+		ret_ids[i] = frame_id(p, content[i], hashes[i]);
 }
 
 static bool stack_equal(const void *owner, uint32_t id, const void *key)
@@ -293,16 +322,58 @@ static uint32_t leave_out(struct profile *p)
 	return p->stack_left_out;
 }
 
-uint32_t profile_stack(struct profile *p, const uint32_t *frames, size_t nr)
+static uint32_t stack_id(struct profile *p, const uint32_t *frames, size_t nr, uint32_t hash)
 {
 	struct stack_key key = { .frames = frames, .nr = nr };
 	uint32_t next = p->nr_stacks, id;
 
 	if (!has_room(p, nr)) /* before its id is taken */
 		return leave_out(p);
-	id = intern_id(&p->index->stacks, hash_of(p, frames, nr * sizeof(*frames)), next,
-		       stack_equal, p, &key);
+	id = intern_id(&p->index->stacks, hash, next, stack_equal, p, &key);
 	return id == next ? add_stack(p, frames, nr) : id;
+}
+
+uint32_t profile_stack(struct profile *p, const uint32_t *frames, size_t nr)
+{
+	if (!has_room(p, nr)) /* before it is read */
+		return leave_out(p);
+	return stack_id(p, frames, nr, hash_of(p, frames, nr * sizeof(*frames)));
+}
+
+/* Asks for the frames of the stacks that may be equal; PROFILE_NONE: there is no such stack. */
+static void prefetch_stacks(const struct profile *p, const uint32_t *guesses, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++) {
+		const uint32_t *frames;
+
+		if (guesses[i] == PROFILE_NONE)
+			continue;
+		frames = &p->stack_frames[p->stacks[guesses[i]].first_frame];
+		__builtin_prefetch(frames); /* of a longer one the processor sees the direction */
+		__builtin_prefetch(frames + 16);
+	}
+}
+
+void profile_stack_batch(struct profile *p, const uint32_t *frames, const size_t *ends, size_t nr,
+			 uint32_t *ret_ids)
+{
+	uint32_t hashes[PROFILE_BATCH], guesses[PROFILE_BATCH];
+	size_t at = 0;
+
+	assert(nr <= PROFILE_BATCH);
+	for (size_t i = 0; i < nr; at = ends[i++]) {
+		hashes[i] = hash_of(p, frames + at, (ends[i] - at) * sizeof(*frames));
+		intern_prefetch(&p->index->stacks, hashes[i]);
+	}
+	for (size_t i = 0; i < nr; i++) {
+		guesses[i] = intern_guess(&p->index->stacks, hashes[i]);
+		if (guesses[i] != PROFILE_NONE)
+			__builtin_prefetch(&p->stacks[guesses[i]]);
+	}
+	prefetch_stacks(p, guesses, nr);
+	at = 0;
+	for (size_t i = 0; i < nr; at = ends[i++])
+		ret_ids[i] = stack_id(p, frames + at, ends[i] - at, hashes[i]);
 }
 
 uint32_t profile_new_stack(struct profile *p, const uint32_t *frames, size_t nr)
