@@ -52,6 +52,18 @@ uint32_t intern_id(struct intern *t, uint32_t hash, uint32_t next_id, intern_equ
 	return next_id;
 }
 
+uint32_t intern_guess(const struct intern *t, uint32_t hash)
+{
+	size_t mask = t->nr_slots - 1, at;
+
+	if (!t->nr_slots)
+		return EMPTY;
+	for (at = hash & mask; t->slots[at].id != EMPTY; at = (at + 1) & mask)
+		if (t->slots[at].hash == hash)
+			return t->slots[at].id;
+	return EMPTY;
+}
+
 void intern_fini(struct intern *t)
 {
 	free(t->slots);

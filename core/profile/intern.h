@@ -30,6 +30,17 @@ typedef bool intern_equal(const void *owner, uint32_t id, const void *key);
  */
 uint32_t intern_id(struct intern *t, uint32_t hash, uint32_t next_id, intern_equal *equal,
 		   const void *owner, const void *key);
+/*
+ * For callers with many keys, whose slots and entries the processor can then fetch side by side:
+ * asks for the slot of a hash; and returns the first entry of that hash, which is likely to equal
+ * the key, or UINT32_MAX.
+ */
+static inline void intern_prefetch(const struct intern *t, uint32_t hash)
+{
+	if (t->nr_slots)
+		__builtin_prefetch(&t->slots[hash & (t->nr_slots - 1)]);
+}
+uint32_t intern_guess(const struct intern *t, uint32_t hash);
 void intern_fini(struct intern *t);
 
 #endif

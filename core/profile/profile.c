@@ -229,22 +229,51 @@ static bool frame_equal(const void *owner, uint32_t id, const void *key)
 	return frame->address == k[0] && frame->module == k[1];
 }
 
-uint32_t profile_frame(struct profile *p, uint32_t module, uint64_t address)
+static uint32_t frame_id(struct profile *p, const uint64_t key[2], uint32_t hash)
 {
-	uint64_t key[2] = { address, module };
 	uint32_t next = p->nr_frames, id;
 
-	assert(module < p->nr_modules);
-	id = intern_id(&p->index->frames, hash_of(p, key, sizeof(key)), next, frame_equal, p, key);
+	assert(key[1] < p->nr_modules);
+	id = intern_id(&p->index->frames, hash, next, frame_equal, p, key);
 	if (id == next) {
 		assert(next < PROFILE_NONE);
 		GROW(p, frames, 1);
 		p->frames[p->nr_frames++] = (struct profile_frame){
-			.module = module,
-			.address = address,
+			.module = (uint32_t)key[1],
+			.address = key[0],
 		};
 	}
 	return id;
+}
+
+uint32_t profile_frame(struct profile *p, uint32_t module, uint64_t address)
+{
+	uint64_t key[2] = { address, module };
+
+	return frame_id(p, key, hash_of(p, key, sizeof(key)));
+}
+
+void profile_frame_batch(struct profile *p, const struct profile_frame *keys, size_t nr,
+			 uint32_t *ret_ids)
+{
+	uint64_t content[PROFILE_BATCH][2];
+	uint32_t hashes[PROFILE_BATCH];
+
+	assert(nr <= PROFILE_BATCH);
+	for (size_t i = 0; i < nr; i++) {
+		content[i][0] = keys[i].address;
+		content[i][1] = keys[i].module;
+		hashes[i] = hash_of(p, content[i], sizeof(content[i]));
+		intern_prefetch(&p->index->frames, hashes[i]);
+	}
+	for (size_t i = 0; i < nr; i++) {
+		uint32_t guess = intern_guess(&p->index->frames, hashes[i]);
+
+		if (guess != PROFILE_NONE)
+			__builtin_prefetch(&p->frames[guess]);
+	}
+	for (size_t i = 0; i < nr; i++)
+		ret_ids[i] = frame_id(p, content[i], hashes[i]);
 }
 
 static bool stack_equal(const void *owner, uint32_t id, const void *key)
@@ -293,16 +322,58 @@ static uint32_t leave_out(struct profile *p)
 	return p->stack_left_out;
 }
 
-uint32_t profile_stack(struct profile *p, const uint32_t *frames, size_t nr)
+static uint32_t stack_id(struct profile *p, const uint32_t *frames, size_t nr, uint32_t hash)
 {
 	struct stack_key key = { .frames = frames, .nr = nr };
 	uint32_t next = p->nr_stacks, id;
 
 	if (!has_room(p, nr)) /* before its id is taken */
 		return leave_out(p);
-	id = intern_id(&p->index->stacks, hash_of(p, frames, nr * sizeof(*frames)), next,
-		       stack_equal, p, &key);
+	id = intern_id(&p->index->stacks, hash, next, stack_equal, p, &key);
 	return id == next ? add_stack(p, frames, nr) : id;
+}
+
+uint32_t profile_stack(struct profile *p, const uint32_t *frames, size_t nr)
+{
+	if (!has_room(p, nr)) /* before it is read */
+		return leave_out(p);
+	return stack_id(p, frames, nr, hash_of(p, frames, nr * sizeof(*frames)));
+}
+
+/* Asks for the frames of the stacks that may be equal; PROFILE_NONE: there is no such stack. */
+static void prefetch_stacks(const struct profile *p, const uint32_t *guesses, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++) {
+		const uint32_t *frames;
+
+		if (guesses[i] == PROFILE_NONE)
+			continue;
+		frames = &p->stack_frames[p->stacks[guesses[i]].first_frame];
+		__builtin_prefetch(frames); /* of a longer one the processor sees the direction */
+		__builtin_prefetch(frames + 16);
+	}
+}
+
+void profile_stack_batch(struct profile *p, const uint32_t *frames, const size_t *ends, size_t nr,
+			 uint32_t *ret_ids)
+{
+	uint32_t hashes[PROFILE_BATCH], guesses[PROFILE_BATCH];
+	size_t at = 0;
+
+	assert(nr <= PROFILE_BATCH);
+	for (size_t i = 0; i < nr; at = ends[i++]) {
+		hashes[i] = hash_of(p, frames + at, (ends[i] - at) * sizeof(*frames));
+		intern_prefetch(&p->index->stacks, hashes[i]);
+	}
+	for (size_t i = 0; i < nr; i++) {
+		guesses[i] = intern_guess(&p->index->stacks, hashes[i]);
+		if (guesses[i] != PROFILE_NONE)
+			__builtin_prefetch(&p->stacks[guesses[i]]);
+	}
+	prefetch_stacks(p, guesses, nr);
+	at = 0;
+	for (size_t i = 0; i < nr; at = ends[i++])
+		ret_ids[i] = stack_id(p, frames + at, ends[i] - at, hashes[i]);
 }
 
 uint32_t profile_new_stack(struct profile *p, const uint32_t *frames, size_t nr)
@@ -338,60 +409,6 @@ uint32_t profile_function(struct profile *p, const struct profile_function *func
 	return id;
 }
 
-uint32_t profile_marker_frame(struct profile *p, enum marker marker)
-{
-	struct profile_module module = { .kind = MODULE_MARKER };
-
-	return profile_frame(p, profile_module(p, &module), marker);
-}
-
-uint32_t profile_named_frame(struct profile *p, const char *name, size_t length,
-			     enum function_kind kind)
-{
-	struct profile_module module = { .kind = MODULE_NAMED, .function_kind = kind };
-	uint32_t id = profile_string(p, name, length);
-	uint32_t frame = profile_frame(p, profile_module(p, &module), id);
-
-	if (!p->frames[frame].nr_locations) {
-		struct profile_function function = {
-			.name = id,
-			.system_name = id,
-			.module = PROFILE_NONE,
-			.kind = kind,
-		};
-		struct profile_location location = { .function = profile_function(p, &function) };
-
-		profile_set_locations(p, frame, &location, 1);
-	}
-	return frame;
-}
-
-uint32_t profile_python_frame(struct profile *p, uint32_t module, uint64_t line)
-{
-	uint32_t frame = profile_frame(p, module, line);
-	const struct profile_module *m = &p->modules[module];
-	struct profile_function function = {
-		.system_name = m->code_name,
-		.module = module,
-		.file = m->path,
-		.start_line = (uint32_t)m->code_line,
-		.kind = FUNCTION_PYTHON,
-	};
-	struct profile_location location = { .line = (uint32_t)line };
-	char *name;
-
-	if (p->frames[frame].nr_locations)
-		return frame;
-	name = xasprintf("%s (%s:%" PRIu32 ")",
-			 *p->strings[m->code_name] ? p->strings[m->code_name] : "[unknown]",
-			 path_base_name(p->strings[m->path]), function.start_line);
-	function.name = profile_cstring(p, name);
-	free(name);
-	location.function = profile_function(p, &function);
-	profile_set_locations(p, frame, &location, 1);
-	return frame;
-}
-
 void profile_add_sample(struct profile *p, const struct profile_sample *sample)
 {
 	assert(sample->stack < p->nr_stacks);
@@ -425,48 +442,6 @@ uint32_t profile_part_frame(struct profile *p, uint32_t frame, uint32_t first, u
 	GROW(p, frames, 1);
 	p->frames[p->nr_frames] = part;
 	return p->nr_frames++;
-}
-
-const char *marker_name(enum marker marker)
-{
-	static const char *const names[NR_MARKERS] = {
-		[MARKER_UNKNOWN] = "[unknown]",
-		[MARKER_NO_RULE] = "[no unwind rule]",
-		[MARKER_READ_FAULT] = "[stack not readable]",
-		[MARKER_BAD_STACK] = "[bad stack pointer]",
-		[MARKER_TOO_DEEP] = "[incomplete: too deep]",
-		[MARKER_SNAPSHOT_END] = "[incomplete: end of stack copy]",
-		[MARKER_COMPAT_32BIT] = "[32-bit program]",
-		[MARKER_NO_KERNEL_STACK] = "[no kernel stack]",
-		[MARKER_NO_LAUNCH] = "[launch not seen]",
-		[MARKER_PYTHON] = "[Python frames not readable]",
-		[MARKER_PARSER_FAILED] = "[unwind rules not readable]",
-		[MARKER_OVER_LIMIT] = "[incomplete: over a limit]",
-		[MARKER_TOO_LONG] = "[incomplete: too long to walk]",
-		[MARKER_LEFT_OUT] = "[incomplete: frames left out]",
-		[MARKER_REPEATED] = "[repeated frames]",
-		[MARKER_GUESSED] = "[incomplete: guessed callers]",
-		[MARKER_NO_TABLE] = "[incomplete: no unwind table yet]",
-	};
-
-	return (unsigned int)marker < NR_MARKERS ? names[marker] : "[marker]";
-}
-
-int marker_from_name(const char *name, size_t size)
-{
-	static const char *const former_names[NR_MARKERS] = {
-		[MARKER_TOO_DEEP] = "[truncated: too deep]",
-		[MARKER_SNAPSHOT_END] = "[truncated: end of stack copy]",
-	};
-
-	for (int i = 0; i < NR_MARKERS; i++) {
-		const char *now = marker_name((enum marker)i), *former = former_names[i];
-
-		if ((size == strlen(now) && !memcmp(name, now, size)) ||
-		    (former && size == strlen(former) && !memcmp(name, former, size)))
-			return i;
-	}
-	return repeat_marker_is_name(name, size) ? MARKER_REPEATED : -1;
 }
 
 const char *profile_frame_fallback_name(const struct profile *p, uint32_t frame, char *buf,

@@ -9,12 +9,12 @@
 
 #include "core/base/alloc.h"
 #include "core/base/cursor.h"
+#include "core/recording/decode_stacks.h"
 #include "core/recording/fact_rows.h"
 
 /* More than any recording has, and few enough for the memory of any machine. */
 #define MAX_SAMPLES (1u << 28)
 #define MAX_LOCATIONS (1u << 25)
-#define MAX_DECODED_FRAMES (1u << 29)
 #define MAX_STRING_BYTES (1u << 30)
 #define MAX_GAP (1u << 22)
 
@@ -38,7 +38,7 @@ void decoder_fini(struct decoder *d)
 }
 
 /* ---- ids */
-static bool get_id(struct cursor *c, const struct id_map *map, uint32_t *ret_id)
+bool id_map_get(struct cursor *c, const struct id_map *map, uint32_t *ret_id)
 {
 	uint64_t number;
 
@@ -48,18 +48,18 @@ static bool get_id(struct cursor *c, const struct id_map *map, uint32_t *ret_id)
 	return true;
 }
 
-/* Like get_id(), for strings; a lost string is "". */
+/* Like id_map_get(), for strings; a lost string is "". */
 static bool get_string_id(struct decoder *d, struct cursor *c, uint32_t *ret_id)
 {
 	uint32_t id;
 
-	if (!get_id(c, &d->strings, &id))
+	if (!id_map_get(c, &d->strings, &id))
 		return false;
 	*ret_id = id == PROFILE_NONE ? 0 : id;
 	return true;
 }
 
-static bool map_add(struct id_map *map, uint32_t id)
+bool id_map_add(struct id_map *map, uint32_t id)
 {
 	if (map->nr >= RECORD_MAX_IDS)
 		return false;
@@ -75,7 +75,7 @@ static bool map_skip_to(struct decoder *d, struct id_map *map, uint32_t first)
 		return false;
 	d->nr_gap += first - map->nr;
 	while (map->nr < first) {
-		if (!map_add(map, PROFILE_NONE))
+		if (!id_map_add(map, PROFILE_NONE))
 			return false;
 	}
 	return true;
@@ -93,7 +93,7 @@ static bool decode_strings(struct decoder *d, struct cursor *c)
 		size = cursor_left(&s);
 		d->nr_string_bytes += size;
 		if (d->nr_string_bytes > MAX_STRING_BYTES ||
-		    !map_add(&d->strings, profile_string(d->p, (const char *)s.at, size)))
+		    !id_map_add(&d->strings, profile_string(d->p, (const char *)s.at, size)))
 			return false;
 	}
 	return true;
@@ -195,7 +195,7 @@ static bool decode_modules(struct decoder *d, struct cursor *c)
 		uint32_t id;
 
 		if (!cursor_get_bytes(c, SIZE_MAX, &entry) || !decode_module(d, &entry, &id) ||
-		    !map_add(&d->modules, id))
+		    !id_map_add(&d->modules, id))
 			return false;
 	}
 	return true;
@@ -208,75 +208,7 @@ static bool decode_threads(struct decoder *d, struct cursor *c)
 
 		if (!cursor_get_u32(c, &pid) || !cursor_get_u32(c, &tid) ||
 		    !get_string_id(d, c, &comm) ||
-		    !map_add(&d->threads, profile_thread(d->p, pid, tid, comm)))
-			return false;
-	}
-	return true;
-}
-
-/* The address of a named frame is a string number. */
-static bool named_frame(struct decoder *d, uint32_t module, uint64_t number, uint32_t *ret_id)
-{
-	uint32_t name;
-
-	if (number >= d->strings.nr)
-		return false;
-	name = d->strings.ids[number];
-	if (name == PROFILE_NONE) {
-		*ret_id = PROFILE_NONE;
-		return true;
-	}
-	*ret_id = profile_named_frame(d->p, d->p->strings[name], strlen(d->p->strings[name]),
-				      (enum function_kind)d->p->modules[module].function_kind);
-	return true;
-}
-
-static bool decode_frames(struct decoder *d, struct cursor *c)
-{
-	uint64_t address = 0;
-
-	while (c->at < c->end) {
-		uint32_t module, id = PROFILE_NONE;
-
-		if (!get_id(c, &d->modules, &module) || !cursor_get_delta(c, &address))
-			return false;
-		if (module != PROFILE_NONE && d->p->modules[module].kind == MODULE_NAMED) {
-			if (!named_frame(d, module, address, &id))
-				return false;
-		} else if (module != PROFILE_NONE && d->p->modules[module].kind == MODULE_PYTHON) {
-			id = profile_python_frame(d->p, module, address);
-		} else if (module != PROFILE_NONE) {
-			id = profile_frame(d->p, module, address);
-		}
-		if (!map_add(&d->frames, id))
-			return false;
-	}
-	return true;
-}
-
-static bool decode_stacks(struct decoder *d, struct cursor *c)
-{
-	size_t nr = 0;
-
-	while (c->at < c->end) {
-		uint64_t shared, more;
-
-		if (!cursor_get_below(c, nr + 1, &shared) ||
-		    !cursor_get_below(c, RECORD_MAX_DEPTH - shared + 1, &more) ||
-		    more > cursor_left(c))
-			return false;
-		nr = shared + more;
-		d->nr_decoded_frames += nr;
-		if (d->nr_decoded_frames > MAX_DECODED_FRAMES)
-			return false;
-		d->stack = xgrow(d->stack, &d->stack_capacity, nr, sizeof(*d->stack));
-		for (size_t i = shared; i < nr; i++) {
-			if (!get_id(c, &d->frames, &d->stack[i]))
-				return false;
-			if (d->stack[i] == PROFILE_NONE)
-				d->stack[i] = profile_marker_frame(d->p, MARKER_UNKNOWN);
-		}
-		if (!map_add(&d->stacks, profile_stack(d->p, d->stack, nr)))
+		    !id_map_add(&d->threads, profile_thread(d->p, pid, tid, comm)))
 			return false;
 	}
 	return true;
@@ -292,7 +224,7 @@ static bool decode_sample(struct decoder *d, struct cursor columns[NR_RECORD_COL
 
 	if (!cursor_get_delta(&columns[RECORD_COLUMN_TIME], &delta->time_ns) ||
 	    !cursor_get_below(&columns[RECORD_COLUMN_THREAD], d->threads.nr + 1, &thread) ||
-	    !get_id(&columns[RECORD_COLUMN_STACK], &d->stacks, &delta->stack) ||
+	    !id_map_get(&columns[RECORD_COLUMN_STACK], &d->stacks, &delta->stack) ||
 	    !cursor_get_below(&columns[RECORD_COLUMN_CPU], UINT16_MAX + 1, &cpu) ||
 	    !cursor_get_delta(&columns[RECORD_COLUMN_WEIGHT], &delta->weight) ||
 	    !cursor_get(&columns[RECORD_COLUMN_COLUMN], &column) ||
@@ -397,7 +329,7 @@ static bool decode_functions(struct decoder *d, struct cursor *c)
 		if (module)
 			function.module = d->modules.ids[module - 1];
 		function.kind = kind < NR_FUNCTION_KINDS ? (uint8_t)kind : FUNCTION_UNKNOWN;
-		if (!map_add(&d->functions, profile_function(d->p, &function)))
+		if (!id_map_add(&d->functions, profile_function(d->p, &function)))
 			return false;
 	}
 	return true;
@@ -408,7 +340,7 @@ static bool decode_location(struct decoder *d, struct cursor *c,
 {
 	uint64_t line;
 
-	if (!get_id(c, &d->functions, &ret_location->function) ||
+	if (!id_map_get(c, &d->functions, &ret_location->function) ||
 	    !cursor_get_below(c, 1ull << 33, &line))
 		return false;
 	ret_location->line = (uint32_t)(line >> 1);
@@ -423,8 +355,8 @@ static bool decode_locations(struct decoder *d, struct cursor *c)
 		uint32_t frame;
 		uint64_t nr;
 
-		if (!get_id(c, &d->frames, &frame) || !cursor_get(c, &nr) || nr > cursor_left(c) ||
-		    d->p->nr_locations + nr > MAX_LOCATIONS)
+		if (!id_map_get(c, &d->frames, &frame) || !cursor_get(c, &nr) ||
+		    nr > cursor_left(c) || d->p->nr_locations + nr > MAX_LOCATIONS)
 			return false;
 		d->locations =
 			xgrow(d->locations, &d->locations_capacity, nr, sizeof(*d->locations));
@@ -446,8 +378,8 @@ static bool decode_record(struct decoder *d, uint16_t type, struct cursor *c)
 	case RECORD_STRINGS: return decode_strings(d, c);
 	case RECORD_MODULES: return decode_modules(d, c);
 	case RECORD_THREADS: return decode_threads(d, c);
-	case RECORD_FRAMES: return decode_frames(d, c);
-	case RECORD_STACKS: return decode_stacks(d, c);
+	case RECORD_FRAMES: return frames_decode(d, c);
+	case RECORD_STACKS: return stacks_decode(d, c);
 	case RECORD_SAMPLES: return decode_samples(d, c);
 	case RECORD_STATS: return decode_stats(d, c);
 	case RECORD_FUNCTIONS: return decode_functions(d, c);

@@ -163,6 +163,38 @@ static void half_a_million_stacks_are_found_again(void **state)
 	assert_int_equal(p->nr_stack_frames, 500000 * (24 + 1));
 }
 
+/* Some are in the tables already, some twice in a batch, and the tables grow meanwhile. */
+static void a_batch_gets_the_ids_of_single_calls(void **state)
+{
+	struct profile *batch = *state, *single = profile_new();
+	uint32_t module = elf_module(batch, "/x"), n = 0;
+
+	assert_int_equal(elf_module(single, "/x"), module);
+	for (uint32_t round = 0; round < 500; round++) {
+		struct profile_frame keys[PROFILE_BATCH];
+		uint32_t ids[PROFILE_BATCH], frames[PROFILE_BATCH * PROFILE_BATCH];
+		size_t ends[PROFILE_BATCH], nr = round % (PROFILE_BATCH + 1), at = 0;
+
+		for (size_t i = 0; i < nr; i++)
+			keys[i] = (struct profile_frame){ module, 0, 0, (n += 7) % 1000 };
+		profile_frame_batch(batch, keys, nr, ids);
+		for (size_t i = 0; i < nr; i++) {
+			assert_int_equal(ids[i], profile_frame(single, module, keys[i].address));
+			for (size_t k = 0; k < i; k++) /* the first stack is empty */
+				frames[at++] = ids[(i * round + k) % nr];
+			ends[i] = at;
+		}
+		profile_stack_batch(batch, frames, ends, nr, ids);
+		for (size_t i = 0; i < nr; i++)
+			assert_int_equal(ids[i], profile_stack(single, frames + ends[i] - i, i));
+	}
+	assert_int_equal(batch->nr_frames, 1000);
+	assert_true(single->nr_stacks > 1000);
+	assert_int_equal(batch->nr_frames, single->nr_frames);
+	assert_int_equal(batch->nr_stacks, single->nr_stacks);
+	profile_free(single);
+}
+
 static void stacks_beyond_the_limit_are_one_stack_and_counted(void **state)
 {
 	struct profile *p = *state;
@@ -310,6 +342,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(stacks_are_compared_by_every_frame, new_profile,
 						free_profile),
 		cmocka_unit_test_setup_teardown(half_a_million_stacks_are_found_again, new_profile,
+						free_profile),
+		cmocka_unit_test_setup_teardown(a_batch_gets_the_ids_of_single_calls, new_profile,
 						free_profile),
 		cmocka_unit_test_setup_teardown(stacks_beyond_the_limit_are_one_stack_and_counted,
 						new_profile, free_profile),

@@ -247,6 +247,57 @@ static void wrong_content_size_is_damage(void **state)
 	}
 }
 
+/* Stacks and frames are read in batches; each stack here is one frame deeper than the last. */
+static void stacks_share_frames_with_the_one_before_in_any_batch(void **state)
+{
+	enum { DEEP = 3 * PROFILE_BATCH + 1 };
+	struct buffer content = { 0 }, stacks = { 0 };
+	struct profile *p;
+
+	(void)state;
+	craft_tables(&content);
+	for (uint8_t i = 0; i < DEEP; i++)
+		buffer_add(&stacks, (uint8_t[]){ i, 1, i % 3 == 0 }, 3);
+	craft_record(&content, RECORD_STACKS, stacks.data, stacks.size);
+	p = read_content(&content);
+	assert_false(p->meta.unfinished);
+	assert_int_equal(p->stacks[p->nr_stacks - 1].nr_frames, DEEP);
+	for (uint32_t i = 0; i < DEEP; i++) {
+		uint32_t frame = p->stack_frames[p->stacks[p->nr_stacks - 1].first_frame + i];
+
+		assert_int_equal(p->frames[frame].address, i % 3 == 0 ? 3 : 1);
+	}
+	profile_free(p);
+	buffer_fini(&stacks);
+	buffer_fini(&content);
+}
+
+static void what_comes_before_a_fault_in_a_batch_is_kept(void **state)
+{
+	struct buffer content = { 0 };
+	struct profile *p;
+
+	(void)state;
+	RECORD(&content, RECORD_STRINGS, 2, '/', 'x');
+	RECORD(&content, RECORD_MODULES, 6, 1, 0, MODULE_ELF, 0, 0, 0);
+	RECORD(&content, RECORD_FRAMES, 0, 2, 0, 4);
+	RECORD(&content, RECORD_STACKS, 0, 1, 0, 1, 1, 1, 2, 1, 0, 3, 2, 0, 9); /* no frame 9 */
+	p = read_content(&content);
+	assert_true(p->meta.unfinished);
+	assert_int_equal(p->nr_stacks, 3);
+	assert_int_equal(p->stacks[2].nr_frames, 3);
+	profile_free(p);
+	content.size = 0;
+	RECORD(&content, RECORD_STRINGS, 2, '/', 'x');
+	RECORD(&content, RECORD_MODULES, 6, 1, 0, MODULE_ELF, 0, 0, 0);
+	RECORD(&content, RECORD_FRAMES, 0, 2, 0, 4, 9, 2); /* no module 9 */
+	p = read_content(&content);
+	assert_true(p->meta.unfinished);
+	assert_int_equal(p->nr_frames, 2);
+	profile_free(p);
+	buffer_fini(&content);
+}
+
 static void endless_repetition_of_a_deep_stack_is_stopped(void **state)
 {
 	struct buffer content = { 0 }, stacks = { 0 };
@@ -281,6 +332,8 @@ int main(void)
 		cmocka_unit_test(record_larger_than_its_chunk_ends_it),
 		cmocka_unit_test(huge_gap_in_the_numbers_is_refused),
 		cmocka_unit_test(wrong_content_size_is_damage),
+		cmocka_unit_test(stacks_share_frames_with_the_one_before_in_any_batch),
+		cmocka_unit_test(what_comes_before_a_fault_in_a_batch_is_kept),
 		cmocka_unit_test(endless_repetition_of_a_deep_stack_is_stopped),
 	};
 

@@ -1,0 +1,157 @@
+/*
+ * Most of the time that reading a folder takes goes to finding frames and stacks in tables that no
+ * cache holds. So they are read a batch at a time, and the memory of a whole batch is asked for
+ * before the first of it is compared.
+ */
+#include "core/recording/decode_stacks.h"
+
+#include <string.h>
+
+#include "core/base/alloc.h"
+#include "core/base/cursor.h"
+#include "core/profile/profile.h"
+#include "core/recording/decode.h"
+
+#define MAX_DECODED_FRAMES (1u << 29)
+
+static bool add_all(struct id_map *map, const uint32_t *ids, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++)
+		if (!id_map_add(map, ids[i]))
+			return false;
+	return true;
+}
+
+/* The address of a named frame is a string number. */
+static bool named_frame(struct decoder *d, uint32_t module, uint64_t number, uint32_t *ret_id)
+{
+	uint32_t name;
+
+	if (number >= d->strings.nr)
+		return false;
+	name = d->strings.ids[number];
+	if (name == PROFILE_NONE) {
+		*ret_id = PROFILE_NONE;
+		return true;
+	}
+	*ret_id = profile_named_frame(d->p, d->p->strings[name], strlen(d->p->strings[name]),
+				      (enum function_kind)d->p->modules[module].function_kind);
+	return true;
+}
+
+/* Frames that have been read and have no id yet. */
+struct frame_batch {
+	struct profile_frame keys[PROFILE_BATCH];
+	size_t nr;
+};
+
+static bool flush_frames(struct decoder *d, struct frame_batch *b)
+{
+	uint32_t ids[PROFILE_BATCH];
+	size_t nr = b->nr;
+
+	b->nr = 0;
+	profile_frame_batch(d->p, b->keys, nr, ids);
+	return add_all(&d->frames, ids, nr);
+}
+
+/* A frame that comes with its location, or one of a lost module, which has no frame. */
+static bool decode_special_frame(struct decoder *d, uint32_t module, uint64_t address)
+{
+	uint32_t id = PROFILE_NONE;
+
+	if (module != PROFILE_NONE && d->p->modules[module].kind == MODULE_PYTHON)
+		id = profile_python_frame(d->p, module, address);
+	else if (module != PROFILE_NONE && !named_frame(d, module, address, &id))
+		return false;
+	return id_map_add(&d->frames, id);
+}
+
+static bool decode_frame(struct decoder *d, struct cursor *c, uint64_t *address,
+			 struct frame_batch *b)
+{
+	uint32_t module;
+
+	if (!id_map_get(c, &d->modules, &module) || !cursor_get_delta(c, address))
+		return false;
+	if (module == PROFILE_NONE || d->p->modules[module].kind == MODULE_NAMED ||
+	    d->p->modules[module].kind == MODULE_PYTHON)
+		return flush_frames(d, b) && decode_special_frame(d, module, *address);
+	b->keys[b->nr++] = (struct profile_frame){ .module = module, .address = *address };
+	return b->nr < PROFILE_BATCH || flush_frames(d, b);
+}
+
+bool frames_decode(struct decoder *d, struct cursor *c)
+{
+	struct frame_batch b = { .nr = 0 };
+	uint64_t address = 0;
+	bool good = true;
+
+	while (good && c->at < c->end)
+		good = decode_frame(d, c, &address, &b);
+	return flush_frames(d, &b) && good;
+}
+
+/*
+ * Stacks that have been read and have no id yet. In d->stack lie the stack that was read last
+ * before the batch, with whose frames the first one may begin, and then the batch.
+ */
+struct stack_batch {
+	size_t ends[PROFILE_BATCH]; /* from the beginning of the batch */
+	size_t nr;
+	size_t nr_before;     /* frames before the batch */
+	size_t last, nr_last; /* where the stack that was read last is, and its frames */
+};
+
+static bool flush_stacks(struct decoder *d, struct stack_batch *b)
+{
+	uint32_t ids[PROFILE_BATCH];
+	size_t nr = b->nr;
+
+	if (!nr)
+		return true;
+	profile_stack_batch(d->p, d->stack + b->nr_before, b->ends, nr, ids);
+	memmove(d->stack, d->stack + b->last, b->nr_last * sizeof(*d->stack));
+	b->last = 0;
+	b->nr_before = b->nr_last;
+	b->nr = 0;
+	return add_all(&d->stacks, ids, nr);
+}
+
+static bool decode_stack(struct decoder *d, struct cursor *c, struct stack_batch *b)
+{
+	size_t at = b->last + b->nr_last, nr;
+	uint64_t shared, more;
+	uint32_t *stack;
+
+	if (!cursor_get_below(c, b->nr_last + 1, &shared) ||
+	    !cursor_get_below(c, RECORD_MAX_DEPTH - shared + 1, &more) || more > cursor_left(c))
+		return false;
+	nr = shared + more;
+	d->nr_decoded_frames += nr;
+	if (d->nr_decoded_frames > MAX_DECODED_FRAMES)
+		return false;
+	d->stack = xgrow(d->stack, &d->stack_capacity, at + nr + 1, sizeof(*d->stack));
+	stack = d->stack + at;
+	memcpy(stack, d->stack + b->last, shared * sizeof(*stack));
+	for (size_t i = shared; i < nr; i++) {
+		if (!id_map_get(c, &d->frames, &stack[i]))
+			return false;
+		if (stack[i] == PROFILE_NONE)
+			stack[i] = profile_marker_frame(d->p, MARKER_UNKNOWN);
+	}
+	b->last = at;
+	b->nr_last = nr;
+	b->ends[b->nr++] = at + nr - b->nr_before;
+	return b->nr < PROFILE_BATCH || flush_stacks(d, b);
+}
+
+bool stacks_decode(struct decoder *d, struct cursor *c)
+{
+	struct stack_batch b = { .nr = 0 };
+	bool good = true;
+
+	while (good && c->at < c->end)
+		good = decode_stack(d, c, &b);
+	return flush_stacks(d, &b) && good;
+}
