@@ -9,7 +9,7 @@ bench_browser() {
 		echo "  skipped: needs node and chromium"
 		return
 	fi
-	for shape in growing deep; do
+	for shape in growing shuffled deep bushy; do
 		PYTHONHASHSEED=0 python3 tests/bench/make_stacks.py "$nr" "$shape" >"$work/stacks"
 		for kind in html svg; do
 			rm -f "$work/$kind".*
