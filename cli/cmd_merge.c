@@ -21,7 +21,7 @@
 #include "core/base/log.h"
 #include "core/profile/profile.h"
 #include "core/profile/copy.h"
-#include "core/profile/memory_sink.h"
+#include "core/profile/source.h"
 #include "core/profile/process_rows.h"
 #include "core/recording/profile_save.h"
 #include "output/export/exporter.h"

@@ -16,7 +16,7 @@
 #include "core/base/clock.h"
 #include "core/base/proc_status.h"
 #include "core/untrusted/process_memory.h"
-#include "core/profile/memory_sink.h"
+#include "core/profile/source.h"
 #include "core/portable/pylayout.h"
 #include "core/portable/frames.h"
 #include "sampler/dump_regs_x86_64.h"

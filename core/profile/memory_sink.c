@@ -1,5 +1,5 @@
 /* Each hook calls the function of profile.h with the same name. */
-#include "core/profile/memory_sink.h"
+#include "core/profile/source.h"
 
 #include <stdlib.h>
 

@@ -310,6 +310,13 @@ static bool has_room(const struct profile *p, size_t nr)
 	return nr + 3 < p->stack_frames_max && p->nr_stack_frames < p->stack_frames_max - nr - 3;
 }
 
+uint32_t profile_marker_frame(struct profile *p, enum marker marker)
+{
+	struct profile_module module = { .kind = MODULE_MARKER };
+
+	return profile_frame(p, profile_module(p, &module), marker);
+}
+
 static uint32_t leave_out(struct profile *p)
 {
 	uint32_t frame;

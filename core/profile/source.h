@@ -207,4 +207,11 @@ struct source_ops {
 /* The table of sources, best first; ends with NULL. It lies in sampler/sources.c. */
 extern const struct source_ops *const source_table[];
 
+/*
+ * A sink that puts samples into a profile in memory: for live views and tests. The caller keeps
+ * owning the profile, which must outlive the sink.
+ */
+struct sink *profile_sink_new(struct profile *p);
+void profile_sink_free(struct sink *sink);
+
 #endif

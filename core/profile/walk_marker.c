@@ -1,12 +1,60 @@
 /*
- * The ends of walks are finer than the markers: whatever a reader of the profile could not act upon
- * differently is "no unwind rule". Values come from rings that a target writes and may be anything.
+ * What markers are called, today and in recordings of before, and which one shows how a walk ended.
  */
 #include "core/profile/walk_marker.h"
 
+#include <string.h>
+
 #include "core/portable/frames.h"
 #include "core/profile/profile.h"
+#include "core/profile/repeat_marker.h"
 
+const char *marker_name(enum marker marker)
+{
+	static const char *const names[NR_MARKERS] = {
+		[MARKER_UNKNOWN] = "[unknown]",
+		[MARKER_NO_RULE] = "[no unwind rule]",
+		[MARKER_READ_FAULT] = "[stack not readable]",
+		[MARKER_BAD_STACK] = "[bad stack pointer]",
+		[MARKER_TOO_DEEP] = "[incomplete: too deep]",
+		[MARKER_SNAPSHOT_END] = "[incomplete: end of stack copy]",
+		[MARKER_COMPAT_32BIT] = "[32-bit program]",
+		[MARKER_NO_KERNEL_STACK] = "[no kernel stack]",
+		[MARKER_NO_LAUNCH] = "[launch not seen]",
+		[MARKER_PYTHON] = "[Python frames not readable]",
+		[MARKER_PARSER_FAILED] = "[unwind rules not readable]",
+		[MARKER_OVER_LIMIT] = "[incomplete: over a limit]",
+		[MARKER_TOO_LONG] = "[incomplete: too long to walk]",
+		[MARKER_LEFT_OUT] = "[incomplete: frames left out]",
+		[MARKER_REPEATED] = "[repeated frames]",
+		[MARKER_GUESSED] = "[incomplete: guessed callers]",
+		[MARKER_NO_TABLE] = "[incomplete: no unwind table yet]",
+	};
+
+	return (unsigned int)marker < NR_MARKERS ? names[marker] : "[marker]";
+}
+
+int marker_from_name(const char *name, size_t size)
+{
+	static const char *const former_names[NR_MARKERS] = {
+		[MARKER_TOO_DEEP] = "[truncated: too deep]",
+		[MARKER_SNAPSHOT_END] = "[truncated: end of stack copy]",
+	};
+
+	for (int i = 0; i < NR_MARKERS; i++) {
+		const char *now = marker_name((enum marker)i), *former = former_names[i];
+
+		if ((size == strlen(now) && !memcmp(name, now, size)) ||
+		    (former && size == strlen(former) && !memcmp(name, former, size)))
+			return i;
+	}
+	return repeat_marker_is_name(name, size) ? MARKER_REPEATED : -1;
+}
+
+/*
+ * The ends of walks are finer than the markers: whatever a reader of the profile could not act upon
+ * differently is "no unwind rule". Values come from rings that a target writes and may be anything.
+ */
 int walk_marker(unsigned int end)
 {
 	switch (end) {

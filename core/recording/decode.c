@@ -38,16 +38,6 @@ void decoder_fini(struct decoder *d)
 }
 
 /* ---- ids */
-bool id_map_get(struct cursor *c, const struct id_map *map, uint32_t *ret_id)
-{
-	uint64_t number;
-
-	if (!cursor_get_below(c, map->nr, &number))
-		return false;
-	*ret_id = map->ids[number];
-	return true;
-}
-
 /* Like id_map_get(), for strings; a lost string is "". */
 static bool get_string_id(struct decoder *d, struct cursor *c, uint32_t *ret_id)
 {
@@ -56,15 +46,6 @@ static bool get_string_id(struct decoder *d, struct cursor *c, uint32_t *ret_id)
 	if (!id_map_get(c, &d->strings, &id))
 		return false;
 	*ret_id = id == PROFILE_NONE ? 0 : id;
-	return true;
-}
-
-bool id_map_add(struct id_map *map, uint32_t id)
-{
-	if (map->nr >= RECORD_MAX_IDS)
-		return false;
-	map->ids = xgrow(map->ids, &map->capacity, map->nr + 1, sizeof(*map->ids));
-	map->ids[map->nr++] = id;
 	return true;
 }
 

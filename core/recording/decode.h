@@ -11,23 +11,9 @@
 #include <stdint.h>
 
 #include "core/profile/profile.h"
+#include "core/recording/id_map.h"
 #include "core/recording/recfile.h"
 #include "core/recording/record.h"
-
-struct cursor;
-
-/*
- * Maps a number in the recording to the id in the profile; PROFILE_NONE where the entry was lost.
- */
-struct id_map {
-	uint32_t *ids;
-	size_t nr, capacity;
-};
-
-/* Reads a number and gives the id that it stands for. false: there is no such number. */
-bool id_map_get(struct cursor *c, const struct id_map *map, uint32_t *ret_id);
-/* Gives the next number to an id. false: there are too many. */
-bool id_map_add(struct id_map *map, uint32_t id);
 
 struct decoder {
 	struct profile *p;

@@ -12,7 +12,6 @@
 #include "core/profile/column.h"
 #include "core/profile/copy.h"
 #include "core/profile/facts.h"
-#include "core/profile/memory_sink.h"
 #include "core/profile/process_rows.h"
 #include "core/profile/source.h"
 

@@ -14,7 +14,7 @@
 #include "core/base/path.h"
 #include "core/profile/copy.h"
 #include "core/profile/facts.h"
-#include "core/profile/memory_sink.h"
+#include "core/profile/source.h"
 #include "core/profile/profile.h"
 
 #define SERIES_MAX 256	      /* in one set */

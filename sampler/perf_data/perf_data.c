@@ -12,7 +12,7 @@
 #include "core/base/alloc.h"
 #include "core/profile/event_name.h"
 #include "core/profile/profile.h"
-#include "core/profile/memory_sink.h"
+#include "core/profile/source.h"
 #include "sampler/walk/snapshot_unwind.h"
 #include "sampler/walk/snapshot_lookup.h"
 #include "sampler/perf_data/sample_record.h"

@@ -23,7 +23,7 @@
 #include <unistd.h>
 
 #include "core/base/alloc.h"
-#include "core/profile/memory_sink.h"
+#include "core/profile/source.h"
 #include "sampler/alloc/alloc_names.h"
 #include "sampler/alloc/allocations.h"
 #include "tests/drivers/distribution.h"

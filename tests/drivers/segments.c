@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "core/base/alloc.h"
-#include "core/profile/memory_sink.h"
 #include "core/profile/profile.h"
 #include "core/profile/source.h"
 #include "core/recording/recfile.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "core/profile/profile.h"
-#include "core/profile/memory_sink.h"
+#include "core/profile/source.h"
 #include "gpu/collect.h"
 #include "gpu/region/shared_region.h"
 

@@ -12,7 +12,6 @@
 #include "core/base/alloc.h"
 #include "core/portable/pycode.h"
 #include "core/profile/profile.h"
-#include "core/profile/memory_sink.h"
 #include "core/profile/source.h"
 #include "sampler/runtimes/python/code_decode.h"
 #include "sampler/runtimes/python/code_objects.h"

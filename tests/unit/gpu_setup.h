@@ -8,7 +8,7 @@
 
 #include "core/profile/column.h"
 #include "core/profile/facts.h"
-#include "core/profile/memory_sink.h"
+#include "core/profile/source.h"
 #include "gpu/collect.h"
 
 struct setup {

@@ -7,7 +7,7 @@
 #include "core/base/log.h"
 #include "core/profile/column.h"
 #include "core/profile/copy.h"
-#include "core/profile/memory_sink.h"
+#include "core/profile/source.h"
 #include "tests/unit/random_profile.h"
 
 static void add_lines(struct plain_lines *want, const struct plain_profile *plain,

@@ -9,7 +9,7 @@
 #include "core/base/buffer.h"
 #include "core/base/cursor.h"
 #include "core/profile/facts.h"
-#include "core/profile/memory_sink.h"
+#include "core/profile/source.h"
 #include "core/recording/decode.h"
 #include "core/recording/fact_rows.h"
 

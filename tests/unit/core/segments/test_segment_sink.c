@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "core/profile/facts.h"
-#include "core/profile/memory_sink.h"
 #include "core/profile/profile.h"
 #include "core/profile/source.h"
 #include "core/segments/segment_sink.h"

@@ -3,7 +3,7 @@
 
 #include "core/base/buffer.h"
 #include "core/profile/facts.h"
-#include "core/profile/memory_sink.h"
+#include "core/profile/source.h"
 #include "output/insight/derived_rules_note.h"
 
 struct file {

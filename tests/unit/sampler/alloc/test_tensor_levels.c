@@ -6,7 +6,7 @@
 
 #include "core/base/alloc.h"
 #include "core/profile/facts.h"
-#include "core/profile/memory_sink.h"
+#include "core/profile/source.h"
 #include "core/profile/profile.h"
 #include "core/profile/process_end.h"
 #include "sampler/agent/alloc/alloc_region.h"

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "core/portable/frames.h"
-#include "core/profile/memory_sink.h"
+#include "core/profile/source.h"
 #include "core/profile/profile.h"
 #include "core/profile/repeat_marker.h"
 #include "core/profile/walk_marker.h"

@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "core/profile/facts.h"
-#include "core/profile/memory_sink.h"
+#include "core/profile/source.h"
 #include "core/profile/profile.h"
 #include "sampler/sink/sample_sink.h"
 #include "sampler/waiting/lock_waits.h"

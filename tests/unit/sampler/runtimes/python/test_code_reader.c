@@ -15,7 +15,6 @@
 #include "core/base/alloc.h"
 #include "core/base/buffer.h"
 #include "core/portable/pycode.h"
-#include "core/profile/memory_sink.h"
 #include "core/profile/profile.h"
 #include "core/profile/source.h"
 #include "core/sandbox/sandbox.h"

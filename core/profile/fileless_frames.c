@@ -1,0 +1,56 @@
+/* Frames that need no file: names, and code objects of Python. */
+#include "core/profile/profile.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/alloc.h"
+#include "core/base/path.h"
+
+uint32_t profile_named_frame(struct profile *p, const char *name, size_t length,
+			     enum function_kind kind)
+{
+	struct profile_module module = { .kind = MODULE_NAMED, .function_kind = kind };
+	uint32_t id = profile_string(p, name, length);
+	uint32_t frame = profile_frame(p, profile_module(p, &module), id);
+
+	if (!p->frames[frame].nr_locations) {
+		struct profile_function function = {
+			.name = id,
+			.system_name = id,
+			.module = PROFILE_NONE,
+			.kind = kind,
+		};
+		struct profile_location location = { .function = profile_function(p, &function) };
+
+		profile_set_locations(p, frame, &location, 1);
+	}
+	return frame;
+}
+
+uint32_t profile_python_frame(struct profile *p, uint32_t module, uint64_t line)
+{
+	uint32_t frame = profile_frame(p, module, line);
+	const struct profile_module *m = &p->modules[module];
+	struct profile_function function = {
+		.system_name = m->code_name,
+		.module = module,
+		.file = m->path,
+		.start_line = (uint32_t)m->code_line,
+		.kind = FUNCTION_PYTHON,
+	};
+	struct profile_location location = { .line = (uint32_t)line };
+	char *name;
+
+	if (p->frames[frame].nr_locations)
+		return frame;
+	name = xasprintf("%s (%s:%" PRIu32 ")",
+			 *p->strings[m->code_name] ? p->strings[m->code_name] : "[unknown]",
+			 path_base_name(p->strings[m->path]), function.start_line);
+	function.name = profile_cstring(p, name);
+	free(name);
+	location.function = profile_function(p, &function);
+	profile_set_locations(p, frame, &location, 1);
+	return frame;
+}
