@@ -1,8 +1,8 @@
 /*
  * The processes whose allocations are sampled, and the interval of each: it begins with 512 KiB and
  * follows the rate of allocation, so a process gets about 2000 samples a second of its CPU time,
- * and no more in any second, however much it allocates. Each draw keeps the interval it was made
- * with.
+ * and no more in any second, however much it allocates; fewer where taking them would need more
+ * than a small share of that time. Each draw keeps the interval it was made with.
  */
 #include "sampler/alloc/allocations.h"
 
@@ -23,6 +23,7 @@
 #include "sampler/alloc/alloc_samples.h"
 #include "sampler/alloc/alloc_target.h"
 #include "sampler/alloc/memory_held.h"
+#include "sampler/alloc/sample_rate.h"
 #include "sampler/alloc/tensor_levels.h"
 #include "sampler/walk/walk_publisher.h"
 
@@ -30,9 +31,6 @@
 #define LATER_TABLES_MS 100 /* of a child, whose files are mostly its parent's */
 #define TOUCH_STEP 4096u
 #define ADAPT_NS (500ull * 1000 * 1000) /* between changes of the interval */
-#define SAMPLES_A_SECOND 2000u
-#define INTERVAL_LEAST (64ull << 10)
-#define INTERVAL_MOST (1ull << 36)
 #define HEARTBEAT_LIMIT_NS (10ull * 1000 * 1000 * 1000)
 
 /* Where our code was in a process. */
@@ -285,23 +283,6 @@ void allocations_start(struct allocations *a)
 		t->start_ns = now;
 }
 
-/*
- * Changes by a factor of two at most, so that one burst does not leave the next second without
- * samples.
- */
-static uint64_t next_interval(uint64_t interval, uint64_t nr_samples, uint64_t ns)
-{
-	uint64_t wanted = SAMPLES_A_SECOND * ns / 1000000000u + 1, next;
-
-	if (nr_samples > 2 * wanted)
-		next = 2 * interval;
-	else if (!nr_samples || nr_samples < wanted / 2)
-		next = interval / 2;
-	else
-		next = (uint64_t)((double)interval * (double)nr_samples / (double)wanted);
-	return next < INTERVAL_LEAST ? INTERVAL_LEAST : next > INTERVAL_MOST ? INTERVAL_MOST : next;
-}
-
 /* Of a process that has ended, what is known is what it held a moment before. */
 static void see_held(struct alloc_target *t)
 {
@@ -316,12 +297,19 @@ static void see_held(struct alloc_target *t)
  */
 static void adapt(struct allocations *a, struct alloc_target *t, uint64_t ns)
 {
+	const struct alloc_taking taking = {
+		.ns = __atomic_load_n(&t->shared->sample_ns, __ATOMIC_RELAXED),
+		.nr = __atomic_load_n(&t->shared->nr_timed, __ATOMIC_RELAXED),
+	};
 	uint64_t cpu_ns = cpu_time_ns(t->pid), next;
 
 	if (cpu_ns && t->cpu_ns && cpu_ns - t->cpu_ns < ns)
 		ns = cpu_ns - t->cpu_ns;
 	t->cpu_ns = cpu_ns;
-	next = next_interval(t->interval, t->nr_recent, ns);
+	next = alloc_next_interval(
+		t->interval, t->nr_recent, ns,
+		&(struct alloc_taking){ taking.ns - t->taking.ns, taking.nr - t->taking.nr });
+	t->taking = taking;
 	t->nr_recent = 0;
 	see_held(t);
 	tensor_levels_adapt(t->tensors, ns);
