@@ -30,6 +30,8 @@ struct alloc_target {
 	struct alloc_shared *shared; /* as mapped here; the target may write anything into it */
 	int shared_fd, space_fd, arena_fd; /* the first is ours */
 	bool on, is_told;
+	size_t nr_told; /* of the functions that are left out */
+	bool is_python_told;
 	bool only_python;	 /* other samples are left out */
 	bool only_tensors;	 /* nothing but their report hook is hooked */
 	uint64_t nr_left_out;	 /* of such samples */

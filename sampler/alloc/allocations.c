@@ -25,6 +25,7 @@
 #include "sampler/alloc/memory_held.h"
 #include "sampler/alloc/sample_rate.h"
 #include "sampler/alloc/tensor_levels.h"
+#include "sampler/alloc/unhooked.h"
 #include "sampler/walk/walk_publisher.h"
 
 #define TABLES_MS 5000	    /* for the unwind tables of what the process maps */
@@ -156,18 +157,6 @@ static int make_shared(struct alloc_target *t, uint64_t interval)
 	return 0;
 }
 
-/* Names the functions that are not hooked, from number `from` on. */
-static void say_left_out(const struct alloc_target *t, size_t from)
-{
-	for (size_t i = from; i < t->hooks.nr_left_out; i++)
-		log_warning("process %d: what %s of '%s' does is not counted: %s", (int)t->pid,
-			    t->hooks.left_out[i].function->name,
-			    t->hooks.left_out[i].function->path, t->hooks.left_out[i].why);
-	if (t->python_why)
-		log_warning("process %d: Python's objects of up to 512 bytes are not counted: %s",
-			    (int)t->pid, t->python_why);
-}
-
 static void say_python(const struct alloc_target *t)
 {
 	if (t->only_python && !walk_target_python(t->walk)->runtime)
@@ -234,7 +223,7 @@ int allocations_attach(struct allocations *a, pid_t pid, const struct alloc_func
 	t->cpu_ns = cpu_time_ns(pid);
 	a->codes = xgrow(a->codes, &a->codes_capacity, a->nr_codes + 1, sizeof(*a->codes));
 	a->codes[a->nr_codes++] = (struct own_code){ pid, t->code };
-	say_left_out(t, 0);
+	unhooked_say(t, 0);
 	say_python(t);
 	log_debug("process %d: %zu allocation functions hooked, %zu threads held for %llu us",
 		  (int)pid, t->hooks.nr, t->nr_held, (unsigned long long)t->held_ns / 1000);
@@ -260,7 +249,7 @@ int allocations_extend(struct allocations *a, pid_t pid, const struct alloc_func
 	if (err)
 		forget_functions(t, from);
 	else
-		say_left_out(t, left_out);
+		unhooked_say(t, left_out);
 	return err;
 }
 
@@ -354,6 +343,7 @@ void allocations_drain(struct allocations *a, struct sink *sink)
 		if (!t->is_told)
 			alloc_samples_tell(t, sink);
 		t->is_told = true;
+		unhooked_tell(t, sink);
 		if (target_end_has_come(&t->watch)) {
 			end_target(t, now, sink);
 			continue;
@@ -438,6 +428,7 @@ static void finish_target(struct allocations *a, struct alloc_target *t, struct 
 		tensor_levels_finish(t->tensors, monotonic_ns(), sink);
 	}
 	alloc_samples_tell(t, sink);
+	unhooked_tell(t, sink);
 	tell_held(t, sink);
 	say_losses(t);
 	while (*at != t)
