@@ -25,7 +25,7 @@
 static const struct argp_option options[] = {
 	{ "alloc", OPT_ALLOC, "INTERVAL", OPTION_ARG_OPTIONAL,
 	  "Also sample the memory that the processes allocate, on average each INTERVAL bytes "
-	  "(64k, 2m; default: 2000 samples in a second of CPU time): columns allocated and "
+	  "(64k, 2m; default: up to 2000 samples in a second of CPU time): columns allocated and "
 	  "live; their allocation functions are hooked while it records. --alloc=python: only what "
 	  "Python code asked for, itself or through a library. --alloc=growth, of any "
 	  "targets: hook nothing, and sample where memory in RAM grows, by page faults. "

@@ -12,6 +12,7 @@
 #include "cli/info/info_gil.h"
 #include "cli/info/info_labels.h"
 #include "cli/info/info_tensors.h"
+#include "cli/info/info_unhooked.h"
 #include "cli/info/info_waits.h"
 #include "core/base/buffer.h"
 #include "core/profile/column.h"
@@ -242,6 +243,7 @@ void info_print_json(struct buffer *b, const struct info *info, const struct pro
 	info_gil_json(b, info);
 	info_waits_json(b, p);
 	info_tensors_json(b, p);
+	info_unhooked_json(b, p);
 	info_labels_json(b, p);
 	json_threads(b, info, p);
 	json_modules(b, info, p);

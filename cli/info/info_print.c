@@ -14,6 +14,7 @@
 #include "cli/info/info_label.h"
 #include "cli/info/info_labels.h"
 #include "cli/info/info_tensors.h"
+#include "cli/info/info_unhooked.h"
 #include "cli/info/info_waits.h"
 #include "core/base/buffer.h"
 #include "core/profile/column.h"
@@ -458,6 +459,7 @@ void info_print_text(struct buffer *b, const struct info *info, const struct pro
 	info_waits_text(b, p);
 	info_labels_text(b, p);
 	info_tensors_text(b, p);
+	info_unhooked_text(b, p);
 	add_limits(b, p);
 	add_gpu_kinds(b, p);
 	add_gpu_levels(b, p);

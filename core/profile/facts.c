@@ -57,6 +57,7 @@
 #define GPU_PC "psnnssnnnn"
 #define TENSOR_MEMORY "pnsnnnnnnnnn"
 #define TENSOR_LEVEL "pn@nn"
+#define MEMORY_UNHOOKED "psss"
 
 CHECK(DEVICE, fact_gpu_device);
 CHECK(WORK, fact_gpu_work);
@@ -93,6 +94,7 @@ CHECK(FLOPS_WORK, fact_gpu_flops_work);
 CHECK(GPU_PC, fact_gpu_pc);
 CHECK(TENSOR_MEMORY, fact_tensor_memory);
 CHECK(TENSOR_LEVEL, fact_tensor_level);
+CHECK(MEMORY_UNHOOKED, fact_memory_unhooked);
 
 static const struct fact_info infos[NR_FACT_KINDS] = {
 	[FACT_GPU_DEVICE] = { DEVICE, sizeof(DEVICE) - 1, 2 },
@@ -130,6 +132,7 @@ static const struct fact_info infos[NR_FACT_KINDS] = {
 	[FACT_GPU_PC] = { GPU_PC, sizeof(GPU_PC) - 1, 5 },
 	[FACT_TENSOR_MEMORY] = { TENSOR_MEMORY, sizeof(TENSOR_MEMORY) - 1, 2 },
 	[FACT_TENSOR_LEVEL] = { TENSOR_LEVEL, sizeof(TENSOR_LEVEL) - 1, 0 },
+	[FACT_MEMORY_UNHOOKED] = { MEMORY_UNHOOKED, sizeof(MEMORY_UNHOOKED) - 1, 3 },
 };
 
 struct fact_table {

@@ -59,6 +59,7 @@ enum fact_kind {
 	FACT_GPU_PC = 33,	 /* gpu_kinds.h */
 	FACT_TENSOR_MEMORY = 34, /* this one and the next: process_end.h */
 	FACT_TENSOR_LEVEL = 35,
+	FACT_MEMORY_UNHOOKED = 60, /* process_end.h */
 	NR_FACT_KINDS
 };
 

@@ -1,6 +1,7 @@
 /*
  * How a process ended whose memory was sampled, with words for it, and what it and its allocators
- * held: FACT_PROCESS_END, FACT_MEMORY_HELD, FACT_TENSOR_MEMORY and FACT_TENSOR_LEVEL.
+ * held: FACT_PROCESS_END, FACT_MEMORY_HELD, FACT_MEMORY_UNHOOKED, FACT_TENSOR_MEMORY and
+ * FACT_TENSOR_LEVEL.
  */
 #ifndef SPROF_PROCESS_END_H
 #define SPROF_PROCESS_END_H
@@ -32,6 +33,16 @@ struct fact_memory_held {
 	/* When it was hooked, and at its end or the recording's. */
 	uint64_t before_bytes, after_bytes;
 	uint64_t live_bytes; /* by samples: of hooked functions, and not freed then */
+};
+
+/*
+ * An allocation function of such a process that could not be hooked: what it allocates or frees is
+ * not counted. Strings. Key: pid, name, path.
+ */
+struct fact_memory_unhooked {
+	uint64_t pid;
+	uint64_t name, path; /* path: of its module; "": Python's own tables of allocators */
+	uint64_t why;
 };
 
 /*

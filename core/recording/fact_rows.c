@@ -82,7 +82,7 @@ static bool is_kept_in_parts(enum fact_kind kind)
 {
 	return kind == FACT_PROCESS || kind == FACT_RANK || kind == FACT_EVENT ||
 	       kind == FACT_LIMIT || kind == FACT_DERIVED_RULES || kind == FACT_RATE ||
-	       kind == FACT_COST;
+	       kind == FACT_COST || kind == FACT_MEMORY_UNHOOKED;
 }
 
 /*

@@ -152,11 +152,21 @@ static uint64_t lost_of_memory(const struct profile *p)
 	return lost;
 }
 
+static size_t count_rows(const struct profile *p, enum fact_kind kind)
+{
+	size_t nr;
+
+	facts_rows(p, kind, &nr);
+	return nr;
+}
+
 static void describe_memory(struct summary *s, const struct profile *p, const struct tree *tree)
 {
 	s->margin = tree->margins ? tree->margins->whole : 0;
 	if (column_is_memory(s->column))
 		s->lost = column_is_tensors(s->column) ? lost_of_tensors(p) : lost_of_memory(p);
+	if (column_is_memory(s->column) && !column_is_tensors(s->column))
+		s->nr_unhooked = count_rows(p, FACT_MEMORY_UNHOOKED);
 	s->start_ns = p->meta.start_ns;
 	if (!column_is_live(s->column))
 		return;
@@ -364,6 +374,12 @@ static void add_memory_origin(struct buffer *b, const struct summary *s)
 	}
 	add_held(b, s);
 	add_end(b, s);
+	if (s->nr_unhooked)
+		buffer_printf(b, "; %llu %s not hooked: sprof info names %s",
+			      (unsigned long long)s->nr_unhooked,
+			      s->nr_unhooked == 1 ? "allocator function was"
+						  : "allocator functions were",
+			      s->nr_unhooked == 1 ? "it" : "them");
 }
 
 void summary_add_origin(struct buffer *b, const struct summary *s)

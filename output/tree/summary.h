@@ -35,6 +35,7 @@ struct summary {
 	enum profile_live_kind live;
 	/* of the processes whose memory in use this is: see struct fact_memory_held */
 	uint64_t held_before, held_after;
+	uint64_t nr_unhooked;		     /* allocation functions that could not be hooked */
 	const struct fact_process_end *ends; /* of processes, before the recording's, or NULL */
 	size_t nr_ends;
 	uint64_t start_ns;

@@ -17,6 +17,7 @@
 #include "sampler/attach/hand_over.h"
 #include "sampler/attach/payload.h"
 #include "sampler/inject/inject.h"
+#include "sampler/target/vdso.h"
 
 #define STOP_LIMIT_MS 500u
 #define CALL_LIMIT_MS 1000u
@@ -135,6 +136,7 @@ int alloc_memory_write(const struct inject *i, struct alloc_target *t)
 		.space = t->shared_at + sizeof(struct alloc_shared),
 		.arena = t->shared_at + sizeof(struct alloc_shared) + sizeof(struct walk_space),
 		.magic = ALLOC_MAGIC,
+		.clock_gettime = vdso_address(t->pid, "__vdso_clock_gettime"),
 	};
 
 	if (alloc_payload_bin_size > ALLOC_STUBS_AT)

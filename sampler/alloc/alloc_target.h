@@ -9,6 +9,7 @@
 #include "sampler/alloc/allocations.h"
 #include "sampler/alloc/hook_set.h"
 #include "sampler/alloc/python_tables.h"
+#include "sampler/alloc/sample_rate.h"
 #include "sampler/alloc/target_end.h"
 
 struct alloc_samples;
@@ -29,6 +30,8 @@ struct alloc_target {
 	struct alloc_shared *shared; /* as mapped here; the target may write anything into it */
 	int shared_fd, space_fd, arena_fd; /* the first is ours */
 	bool on, is_told;
+	size_t nr_told; /* of the functions that are left out */
+	bool is_python_told;
 	bool only_python;	 /* other samples are left out */
 	bool only_tensors;	 /* nothing but their report hook is hooked */
 	uint64_t nr_left_out;	 /* of such samples */
@@ -43,6 +46,7 @@ struct alloc_target {
 	uint64_t least_interval, greatest_interval; /* that were used */
 	uint64_t nr_recent;			    /* draws since the interval was adapted */
 	uint64_t cpu_ns;			    /* of the process, when it was adapted */
+	struct alloc_taking taking;		    /* so far, then */
 	/* As in struct fact_memory_held. */
 	uint64_t before_bytes, after_bytes, live_bytes;
 	uint64_t held_ns; /* how long all its threads stood still, and how many they were */

@@ -1,8 +1,8 @@
 /*
  * The processes whose allocations are sampled, and the interval of each: it begins with 512 KiB and
  * follows the rate of allocation, so a process gets about 2000 samples a second of its CPU time,
- * and no more in any second, however much it allocates. Each draw keeps the interval it was made
- * with.
+ * and no more in any second, however much it allocates; fewer where taking them would need more
+ * than a small share of that time. Each draw keeps the interval it was made with.
  */
 #include "sampler/alloc/allocations.h"
 
@@ -23,16 +23,15 @@
 #include "sampler/alloc/alloc_samples.h"
 #include "sampler/alloc/alloc_target.h"
 #include "sampler/alloc/memory_held.h"
+#include "sampler/alloc/sample_rate.h"
 #include "sampler/alloc/tensor_levels.h"
+#include "sampler/alloc/unhooked.h"
 #include "sampler/walk/walk_publisher.h"
 
 #define TABLES_MS 5000	    /* for the unwind tables of what the process maps */
 #define LATER_TABLES_MS 100 /* of a child, whose files are mostly its parent's */
 #define TOUCH_STEP 4096u
 #define ADAPT_NS (500ull * 1000 * 1000) /* between changes of the interval */
-#define SAMPLES_A_SECOND 2000u
-#define INTERVAL_LEAST (64ull << 10)
-#define INTERVAL_MOST (1ull << 36)
 #define HEARTBEAT_LIMIT_NS (10ull * 1000 * 1000 * 1000)
 
 /* Where our code was in a process. */
@@ -158,18 +157,6 @@ static int make_shared(struct alloc_target *t, uint64_t interval)
 	return 0;
 }
 
-/* Names the functions that are not hooked, from number `from` on. */
-static void say_left_out(const struct alloc_target *t, size_t from)
-{
-	for (size_t i = from; i < t->hooks.nr_left_out; i++)
-		log_warning("process %d: what %s of '%s' does is not counted: %s", (int)t->pid,
-			    t->hooks.left_out[i].function->name,
-			    t->hooks.left_out[i].function->path, t->hooks.left_out[i].why);
-	if (t->python_why)
-		log_warning("process %d: Python's objects of up to 512 bytes are not counted: %s",
-			    (int)t->pid, t->python_why);
-}
-
 static void say_python(const struct alloc_target *t)
 {
 	if (t->only_python && !walk_target_python(t->walk)->runtime)
@@ -236,7 +223,7 @@ int allocations_attach(struct allocations *a, pid_t pid, const struct alloc_func
 	t->cpu_ns = cpu_time_ns(pid);
 	a->codes = xgrow(a->codes, &a->codes_capacity, a->nr_codes + 1, sizeof(*a->codes));
 	a->codes[a->nr_codes++] = (struct own_code){ pid, t->code };
-	say_left_out(t, 0);
+	unhooked_say(t, 0);
 	say_python(t);
 	log_debug("process %d: %zu allocation functions hooked, %zu threads held for %llu us",
 		  (int)pid, t->hooks.nr, t->nr_held, (unsigned long long)t->held_ns / 1000);
@@ -262,7 +249,7 @@ int allocations_extend(struct allocations *a, pid_t pid, const struct alloc_func
 	if (err)
 		forget_functions(t, from);
 	else
-		say_left_out(t, left_out);
+		unhooked_say(t, left_out);
 	return err;
 }
 
@@ -285,23 +272,6 @@ void allocations_start(struct allocations *a)
 		t->start_ns = now;
 }
 
-/*
- * Changes by a factor of two at most, so that one burst does not leave the next second without
- * samples.
- */
-static uint64_t next_interval(uint64_t interval, uint64_t nr_samples, uint64_t ns)
-{
-	uint64_t wanted = SAMPLES_A_SECOND * ns / 1000000000u + 1, next;
-
-	if (nr_samples > 2 * wanted)
-		next = 2 * interval;
-	else if (!nr_samples || nr_samples < wanted / 2)
-		next = interval / 2;
-	else
-		next = (uint64_t)((double)interval * (double)nr_samples / (double)wanted);
-	return next < INTERVAL_LEAST ? INTERVAL_LEAST : next > INTERVAL_MOST ? INTERVAL_MOST : next;
-}
-
 /* Of a process that has ended, what is known is what it held a moment before. */
 static void see_held(struct alloc_target *t)
 {
@@ -316,12 +286,19 @@ static void see_held(struct alloc_target *t)
  */
 static void adapt(struct allocations *a, struct alloc_target *t, uint64_t ns)
 {
+	const struct alloc_taking taking = {
+		.ns = __atomic_load_n(&t->shared->sample_ns, __ATOMIC_RELAXED),
+		.nr = __atomic_load_n(&t->shared->nr_timed, __ATOMIC_RELAXED),
+	};
 	uint64_t cpu_ns = cpu_time_ns(t->pid), next;
 
 	if (cpu_ns && t->cpu_ns && cpu_ns - t->cpu_ns < ns)
 		ns = cpu_ns - t->cpu_ns;
 	t->cpu_ns = cpu_ns;
-	next = next_interval(t->interval, t->nr_recent, ns);
+	next = alloc_next_interval(
+		t->interval, t->nr_recent, ns,
+		&(struct alloc_taking){ taking.ns - t->taking.ns, taking.nr - t->taking.nr });
+	t->taking = taking;
 	t->nr_recent = 0;
 	see_held(t);
 	tensor_levels_adapt(t->tensors, ns);
@@ -366,6 +343,7 @@ void allocations_drain(struct allocations *a, struct sink *sink)
 		if (!t->is_told)
 			alloc_samples_tell(t, sink);
 		t->is_told = true;
+		unhooked_tell(t, sink);
 		if (target_end_has_come(&t->watch)) {
 			end_target(t, now, sink);
 			continue;
@@ -450,6 +428,7 @@ static void finish_target(struct allocations *a, struct alloc_target *t, struct 
 		tensor_levels_finish(t->tensors, monotonic_ns(), sink);
 	}
 	alloc_samples_tell(t, sink);
+	unhooked_tell(t, sink);
 	tell_held(t, sink);
 	say_losses(t);
 	while (*at != t)

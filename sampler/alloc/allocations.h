@@ -52,7 +52,7 @@ struct alloc_function {
 
 /*
  * `interval`: mean bytes between samples; 0: it begins with ALLOCATIONS_INTERVAL and follows the
- * rate at which memory is allocated, for about 2000 samples a second. `python`: stacks have Python
+ * rate at which memory is allocated: see sample_rate.h. `python`: stacks have Python
  * frames. Files are parsed in the sandbox, which must outlive it. 0 or -errno, not reported.
  */
 int allocations_new(uint64_t interval, bool python, const struct sandbox *sandbox,

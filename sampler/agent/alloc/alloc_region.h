@@ -97,7 +97,8 @@ struct alloc_private {
 	__u64 nr_inside;	    /* threads in the slow path */
 	__u32 busy;		    /* a bit for each scratch in use */
 	__u32 known_generation;
-	__u64 pad[2];
+	__u64 clock_gettime; /* of the vdso; 0: the kernel is asked */
+	__u64 pad;
 	struct alloc_counter counters[ALLOC_NR_COUNTERS];
 	__u8 filter[ALLOC_NR_FILTER]; /* by address / 16: how many sampled blocks are there */
 	__u64 known[REGION_NR_KNOWN];
@@ -150,10 +151,12 @@ struct alloc_shared {
 	__u64 nr_other_devices; /* reports of devices beyond the first ALLOC_NR_DEVICES */
 	struct alloc_device devices[ALLOC_NR_DEVICES];
 	/* By the recorder, for the one that comes after it, should it be killed. */
-	__u64 owner; /* differs between recorders */
-	__u64 code;  /* where the code is in the target, or is about to be mapped */
-	__u64 stage; /* enum alloc_stage */
-	__u64 pad[216];
+	__u64 owner;	 /* differs between recorders */
+	__u64 code;	 /* where the code is in the target, or is about to be mapped */
+	__u64 stage;	 /* enum alloc_stage */
+	__u64 sample_ns; /* what taking samples has taken, and how many of them */
+	__u64 nr_timed;
+	__u64 pad[214];
 	struct code_slot codes[CODE_SLOTS]; /* Python code objects that were sent */
 	struct alloc_live live[ALLOC_NR_LIVE];
 	__u64 words[ALLOC_RING_WORDS];

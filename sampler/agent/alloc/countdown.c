@@ -9,6 +9,7 @@
 #include "sampler/agent/alloc/x86_64/thread.h"
 #include "sampler/agent/syscall.h"
 
+#define CLOCK_MONOTONIC 1
 #define NEVER ((__s64)1 << 61)
 #define WHILE_SILENT ((__s64)1 << 30) /* bytes until it is looked again whether a recorder lives */
 #define LN_2 45426ull		      /* in units of 2^-16 */
@@ -22,9 +23,11 @@ struct alloc_counter *alloc_counter_of(struct alloc_private *a)
 
 __u64 alloc_now_ns(void)
 {
+	long (*clock_gettime)(long, struct agent_timespec *) = (void *)alloc_home()->clock_gettime;
 	struct agent_timespec t = { 0, 0 };
 
-	agent_syscall2(__NR_clock_gettime, 1 /* CLOCK_MONOTONIC */, &t);
+	if (!clock_gettime || clock_gettime(CLOCK_MONOTONIC, &t))
+		agent_syscall2(__NR_clock_gettime, CLOCK_MONOTONIC, &t);
 	return (__u64)t.seconds * 1000000000u + (__u64)t.nanoseconds;
 }
 

@@ -7,7 +7,8 @@
 #include "sampler/agent/alloc/x86_64/thread.h"
 #include "sampler/agent/syscall.h"
 
-#define TRUSTED_SAMPLES 16 /* as in handler.c: then the kernel is asked again what is readable */
+#define TIMED_MOST_NS 100000 /* what takes longer was interrupted */
+#define TRUSTED_SAMPLES 16   /* as in handler.c: then the kernel is asked again what is readable */
 
 static int take_scratch(struct alloc_private *a)
 {
@@ -137,6 +138,18 @@ static void count_lost(struct alloc_shared *s, const struct alloc_taken *t)
 		__atomic_fetch_add(&s->nr_lost_tensors, 1, __ATOMIC_RELAXED);
 }
 
+/* The recorder takes fewer samples if they take much of the time. */
+static void count_time(struct alloc_shared *s, const struct alloc_draw *draw)
+{
+	__u64 took = alloc_now_ns() - draw->time_ns;
+
+	if (draw->type == ALLOC_DRAW_OF_TENSOR)
+		return;
+	took = took < TIMED_MOST_NS ? took : TIMED_MOST_NS;
+	__atomic_fetch_add(&s->sample_ns, took, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&s->nr_timed, 1, __ATOMIC_RELAXED);
+}
+
 void alloc_take(struct alloc_private *a, const struct alloc_taken *t)
 {
 	const __u32 max = MAX_LEAF_FRAMES + MAX_ROOT_FRAMES;
@@ -151,6 +164,7 @@ void alloc_take(struct alloc_private *a, const struct alloc_taken *t)
 		.site = t->site,
 		.tid = (__s32)agent_syscall0(__NR_gettid),
 		.type = t->type,
+		.time_ns = alloc_now_ns(),
 	};
 
 	if (scratch < 0) {
@@ -165,7 +179,6 @@ void alloc_take(struct alloc_private *a, const struct alloc_taken *t)
 	w.nr = 0;
 	w.low = w.high = 0;
 	walk(a, &w, t->frame, scratch, draw.tid);
-	draw.time_ns = alloc_now_ns();
 	draw.python_broken = w.python_broken;
 	draw.nr_total = w.nr;
 	draw.nr_frames = w.nr < max ? w.nr : max;
@@ -178,6 +191,7 @@ void alloc_take(struct alloc_private *a, const struct alloc_taken *t)
 		alloc_live_add(a, t->address, draw.number, draw.number - 1);
 	else
 		alloc_live_add(a, t->address, draw.number, alloc_counter_of(a)->since);
+	count_time(s, &draw);
 }
 
 void alloc_keep(struct alloc_private *a, __u64 address, __u64 size, __u64 interval, __u32 site,

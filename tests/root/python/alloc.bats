@@ -74,13 +74,16 @@ asked_by_line() {
 
 @test "allocators that are wrapped are named" {
 	[ -n "$(pythons)" ] || skip "no CPython from 3.8 on is installed"
-	PYTHONMALLOC=debug start "$(pythons | head -1)" -c 'while True: [bytes(5000) for i in range(100)]'
+	PYTHONMALLOC=debug start "$(pythons | head -1)" -c 'while True: kept = [bytes(5000) for i in range(100)]'
 	wait_until grep -q python "/proc/${pids[0]}/maps"
 	run "$SPROF" record -o "$data" -d 1 --alloc -p "${pids[0]}"
 	echo "$output"
 	[ "$status" -eq 0 ]
 	[[ $output == *"Python's objects of up to 512 bytes are not counted: its allocators are wrapped"* ]]
 	"$SPROF" fold --column allocated "$data" | grep -q .
+	"$SPROF" info "$data" | grep -A 3 '^Not counted, because it could not be hooked' | grep " ${pids[0]}  Python's objects of up to 512 bytes .*wrapped"
+	"$SPROF" info --json "$data" | grep -F '"name": "Python'"'"'s objects of up to 512 bytes", "path": "", "why": "its allocators are wrapped'
+	"$SPROF" report --column live "$data" | grep 'memory in use in .*; 1 allocator function was not hooked: sprof info names it'
 }
 
 many_times() {

@@ -9,6 +9,7 @@
 #include "core/base/buffer.h"
 #include "core/base/cursor.h"
 #include "core/profile/facts.h"
+#include "core/profile/process_end.h"
 #include "core/profile/source.h"
 #include "core/recording/decode.h"
 #include "core/recording/fact_rows.h"
@@ -145,6 +146,28 @@ static bool decode(const struct buffer *b, struct profile *p)
 	return good;
 }
 
+static void functions_that_were_not_hooked_are_kept_by_name(void **state)
+{
+	static const uint8_t payload[] = {
+		60, 4, 100, 1, 1, 0, /* without a reason, */
+		60, 4, 100, 1, 1, 1, /* which comes later */
+		60, 2, 100, 1,	     /* fields are missing */
+	};
+	struct buffer b = { (char *)payload, sizeof(payload), 0 };
+	struct profile *p = profile_new();
+	const struct fact_memory_unhooked *rows;
+	size_t nr;
+
+	(void)state;
+	assert_true(decode(&b, p));
+	rows = facts_rows(p, FACT_MEMORY_UNHOOKED, &nr);
+	assert_int_equal(nr, 2);
+	assert_int_equal(rows[0].pid, 100);
+	assert_string_equal(profile_str(p, (uint32_t)rows[0].why), "x");
+	assert_string_equal(profile_str(p, (uint32_t)rows[1].path), "");
+	profile_free(p);
+}
+
 static void unknown_kinds_and_fields_are_skipped_by_size(void **state)
 {
 	static const uint8_t payload[] = {
@@ -184,6 +207,7 @@ static void what_does_not_follow_the_format_is_refused(void **state)
 		{ { 6 }, 1 },			  /* no size */
 		{ { 6, 4, 100, 1, 42 }, 5 },	  /* cut off */
 		{ { 6, 2, 100, 2 }, 4 },	  /* a string that does not exist */
+		{ { 60, 4, 100, 1, 1, 9 }, 6 },	  /* the same, of an unhooked function */
 		{ { 5, 3, 100, 1, 2 }, 5 },	  /* a thread that does not exist */
 		{ { 6, 3, 100, 0x80, 0x80 }, 5 }, /* a number without an end */
 	};
@@ -245,6 +269,7 @@ int main(void)
 		cmocka_unit_test(row_of_the_same_key_replaces_the_one_before),
 		cmocka_unit_test(facts_survive_a_recording),
 		cmocka_unit_test(many_facts_need_no_flush_by_the_caller),
+		cmocka_unit_test(functions_that_were_not_hooked_are_kept_by_name),
 		cmocka_unit_test(unknown_kinds_and_fields_are_skipped_by_size),
 		cmocka_unit_test(what_does_not_follow_the_format_is_refused),
 		cmocka_unit_test(sums_written_any_number_of_times_take_room_once),
