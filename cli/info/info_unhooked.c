@@ -1,3 +1,4 @@
+/* Each row has a process, a function or allocator, the reason, and the file if it is one. */
 #include "cli/info/info_unhooked.h"
 
 #include <inttypes.h>

@@ -1,3 +1,7 @@
+/*
+ * The next interval lets through as many samples as are wanted, if the program goes on as in the
+ * last stretch of time; it at most doubles or halves at a time.
+ */
 #include "sampler/alloc/sample_rate.h"
 
 #define A_SECOND 2000.0

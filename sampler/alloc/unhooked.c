@@ -1,3 +1,4 @@
+/* Each is told once for a process, however often its modules are looked at. */
 #include "sampler/alloc/unhooked.h"
 
 #include <string.h>

@@ -74,7 +74,10 @@ asked_by_line() {
 
 @test "allocators that are wrapped are named" {
 	[ -n "$(pythons)" ] || skip "no CPython from 3.8 on is installed"
-	PYTHONMALLOC=debug start "$(pythons | head -1)" -c 'while True: kept = [bytes(5000) for i in range(100)]'
+	PYTHONMALLOC=debug start "$(pythons | head -1)" -c '
+kept = [b""] * 4000
+while True:
+    for i in range(4000): kept[i] = bytes(5000)'
 	wait_until grep -q python "/proc/${pids[0]}/maps"
 	run "$SPROF" record -o "$data" -d 1 --alloc -p "${pids[0]}"
 	echo "$output"
