@@ -75,11 +75,14 @@ asked_by_line() {
 @test "allocators that are wrapped are named" {
 	[ -n "$(pythons)" ] || skip "no CPython from 3.8 on is installed"
 	PYTHONMALLOC=debug start "$(pythons | head -1)" -c '
+import time
 kept = [b""] * 4000
 while True:
-    for i in range(4000): kept[i] = bytes(5000)'
+    for i in range(4000):
+        kept[i] = bytes(5000)
+        time.sleep(5e-5)'
 	wait_until grep -q python "/proc/${pids[0]}/maps"
-	run "$SPROF" record -o "$data" -d 1 --alloc -p "${pids[0]}"
+	run "$SPROF" record -o "$data" -d 1 --alloc=128k -p "${pids[0]}"
 	echo "$output"
 	[ "$status" -eq 0 ]
 	[[ $output == *"Python's objects of up to 512 bytes are not counted: its allocators are wrapped"* ]]
