@@ -9,6 +9,7 @@
 #include "gpu/agent/base/report.h"
 #include "gpu/agent/base/state.h"
 #include "gpu/agent/base/thread.h"
+#include "gpu/agent/cupti/activity_keep.h"
 #include "gpu/agent/cupti/api_calls.h"
 #include "gpu/agent/cupti/competing_profiler.h"
 #include "gpu/agent/cupti/subscription.h"
@@ -135,6 +136,7 @@ void collect_stop(void)
 
 	if (!agent.collecting)
 		return;
+	activity_set_end(now);
 	__atomic_store_n(&agent.collecting, 0, __ATOMIC_RELEASE);
 	capture_end();
 	competing_profiler_ignore();

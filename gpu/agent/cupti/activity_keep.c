@@ -37,6 +37,8 @@ static struct name_slot names[NAME_SLOTS];
 static union activity waiting[MAX_WAITING];
 static uint32_t nr_waiting;
 static uint64_t ignored_before; /* atomic: what ended earlier belonged to the last recorder */
+static uint64_t ended_ns;	/* atomic: collecting ended then; 0: it goes on */
+static bool knows_last_call;	/* atomic: since the end */
 static bool is_cut_off;		/* records are delivered before they are complete */
 static uint64_t read_at_ns;	/* when the buffer that is being read was completed */
 
@@ -215,6 +217,29 @@ static bool belongs_to_last_recorder(const union activity *r)
 	return r->work.end_ns < __atomic_load_n(&ignored_before, __ATOMIC_RELAXED);
 }
 
+void activity_set_end(uint64_t end_ns)
+{
+	__atomic_store_n(&knows_last_call, false, __ATOMIC_RELAXED);
+	__atomic_store_n(&ended_ns, end_ns, __ATOMIC_RELEASE);
+}
+
+/*
+ * Was the work, whose call was not seen, launched between the end of collecting and that of CUPTI's
+ * records? Ids count up.
+ */
+static bool came_after_the_end(const union activity *r)
+{
+	static uint32_t last_call;
+	uint64_t end = __atomic_load_n(&ended_ns, __ATOMIC_ACQUIRE);
+
+	if (!end || r->work.start_ns + CLOCK_ERROR_NS < end)
+		return false;
+	if (!__atomic_exchange_n(&knows_last_call, true, __ATOMIC_RELAXED))
+		last_call =
+			launch_latest(__atomic_load_n(&agent.region->active_ns, __ATOMIC_RELAXED));
+	return last_call && (int32_t)(r->work.correlation - last_call) > 0;
+}
+
 /*
  * For work whose call was outside the capture windows, or was not seen. Of what was called before
  * this recorder came, only the time since then counts.
@@ -223,7 +248,7 @@ static void take_without_call(union activity *r)
 {
 	uint64_t begun = __atomic_load_n(&agent.region->active_ns, __ATOMIC_RELAXED);
 
-	if (belongs_to_last_recorder(r))
+	if (belongs_to_last_recorder(r) || came_after_the_end(r))
 		return;
 	if (capture_kind() || governor_has_paused()) {
 		agent_count(GPU_COUNT_OUTSIDE, 1);

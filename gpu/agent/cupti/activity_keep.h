@@ -21,7 +21,7 @@ union activity {
 	struct gpu_rec_pool pool;
 };
 
-/* One caller at a time for all of these, except activity_forget(). */
+/* One caller at a time for all of these, except activity_forget() and activity_set_end(). */
 
 /* A buffer is about to be read that CUPTI has just completed: nothing in it can end later. */
 void activity_reading(uint64_t now_ns);
@@ -35,6 +35,11 @@ uint32_t activity_name_id(const char *name);
 /* Puts a record into the activity lane. */
 void activity_emit(const struct gpu_record *record);
 
+/*
+ * Collecting ends now, at end_ns: calls after that are not seen, and what they launch is left out.
+ * 0: it goes on.
+ */
+void activity_set_end(uint64_t end_ns);
 /* From now on ignores what ended earlier: it belonged to the last recorder. */
 void activity_forget(void);
 /* Looks for the calls of waiting activities; with `last`, keeps them without a stack. */

@@ -72,13 +72,32 @@ void launch_has_record(uint32_t correlation)
 		__atomic_store_n(&s->awaits_record, 0, __ATOMIC_RELAXED);
 }
 
+/* 0: the slot holds no call since then. */
+static uint32_t call_since(const struct slot *s, uint64_t since_ns)
+{
+	uint32_t correlation = __atomic_load_n(&s->correlation, __ATOMIC_ACQUIRE);
+
+	return __atomic_load_n(&s->start_ns, __ATOMIC_RELAXED) >= since_ns ? correlation : 0;
+}
+
+uint32_t launch_latest(uint64_t since_ns)
+{
+	uint32_t latest = 0;
+
+	for (uint32_t i = 0; i < SLOTS; i++) {
+		uint32_t id = call_since(&slots[i], since_ns);
+
+		if (id && (!latest || (int32_t)(id - latest) > 0))
+			latest = id;
+	}
+	return latest;
+}
+
 static bool awaits(uint32_t slot, uint64_t since_ns)
 {
 	const struct slot *s = &slots[slot];
 
-	return __atomic_load_n(&s->awaits_record, __ATOMIC_RELAXED) &&
-	       __atomic_load_n(&s->correlation, __ATOMIC_ACQUIRE) &&
-	       __atomic_load_n(&s->start_ns, __ATOMIC_RELAXED) >= since_ns;
+	return __atomic_load_n(&s->awaits_record, __ATOMIC_RELAXED) && call_since(s, since_ns);
 }
 
 bool launch_awaits_any(uint64_t since_ns, bool again)

@@ -21,6 +21,11 @@ bool launch_find(uint32_t correlation, struct launch_info *ret);
 /* A record of the call has come. */
 void launch_has_record(uint32_t correlation);
 /*
+ * The latest id of the calls that began since then; 0: there is none. Looks through the whole
+ * table, which takes some ms.
+ */
+uint32_t launch_latest(uint64_t since_ns);
+/*
  * True while a call since then still awaits its record. Looks through the whole table the first
  * time (`again` is false), which takes some ms, and then at what it found.
  */

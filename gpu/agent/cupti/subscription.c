@@ -74,6 +74,7 @@ bool subscription_start(void)
 		return false;
 	launch_gate_init(agent.region->cupti_version);
 	cupti_clock_begin();
+	activity_set_end(0);
 	activity_read(true);
 	cupti_settings_take();
 	/* every time: a tool that had CUPTI in between has put its own in place */
