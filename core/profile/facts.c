@@ -46,7 +46,7 @@
 #define LEVEL "p@nnn"
 #define ESTIMATE "pnnnsnnnnnn"
 #define EVENT "nsn"
-#define MEMORY_SAMPLED "pnnn"
+#define MEMORY_SAMPLED "pnnnn"
 #define RESOURCE "pss"
 #define RATE "@nnnn"
 #define COST "@nnnnn"

@@ -458,6 +458,8 @@ struct fact_memory_sampled {
 	/* bytes between samples, the least and the greatest mean that was used */
 	uint64_t least_interval, greatest_interval;
 	uint64_t lost; /* samples that were dropped for lack of space */
+	/* Not 0: records were dropped of which nobody knows how many they were; each time is one */
+	uint64_t lost_more;
 };
 
 /*

@@ -96,6 +96,8 @@ static void add_head(struct buffer *b, const struct summary *s, const char *key,
 	add_number(b, "idle_threads", s->idle_threads);
 	buffer_add_string(b, ",\n");
 	add_number(b, "lost", s->lost);
+	if (s->lost_more)
+		buffer_add_string(b, ",\n\"lost_more\": true");
 	buffer_add_string(b, ",\n");
 	add_number(b, "incomplete", s->incomplete);
 	buffer_add_string(b, ",\n");

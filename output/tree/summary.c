@@ -140,15 +140,17 @@ static uint64_t lost_of_tensors(const struct profile *p)
 }
 
 /* Samples of memory that found no room, whichever column of it they were for. */
-static uint64_t lost_of_memory(const struct profile *p)
+static uint64_t lost_of_memory(const struct profile *p, bool *ret_more)
 {
 	const struct fact_memory_sampled *rows;
 	uint64_t lost = 0;
 	size_t nr;
 
 	rows = facts_rows(p, FACT_MEMORY_SAMPLED, &nr);
-	for (size_t i = 0; i < nr; i++)
+	for (size_t i = 0; i < nr; i++) {
 		lost += rows[i].lost;
+		*ret_more |= rows[i].lost_more != 0;
+	}
 	return lost;
 }
 
@@ -164,7 +166,8 @@ static void describe_memory(struct summary *s, const struct profile *p, const st
 {
 	s->margin = tree->margins ? tree->margins->whole : 0;
 	if (column_is_memory(s->column))
-		s->lost = column_is_tensors(s->column) ? lost_of_tensors(p) : lost_of_memory(p);
+		s->lost = column_is_tensors(s->column) ? lost_of_tensors(p)
+						       : lost_of_memory(p, &s->lost_more);
 	if (column_is_memory(s->column) && !column_is_tensors(s->column))
 		s->nr_unhooked = count_rows(p, FACT_MEMORY_UNHOOKED);
 	s->start_ns = p->meta.start_ns;
@@ -271,8 +274,8 @@ void summary_add_trust(struct buffer *b, const struct summary *s)
 		buffer_add_u64(b, s->samples);
 	else
 		buffer_add_string(b, "an unknown number of"); /* the file has sums alone */
-	buffer_printf(b, " %s, %llu lost, ", column_events_name(s->info, s->samples),
-		      (unsigned long long)s->lost);
+	buffer_printf(b, " %s, %s%llu lost, ", column_events_name(s->info, s->samples),
+		      s->lost_more ? "at least " : "", (unsigned long long)s->lost);
 	number_add_percent(b, s->incomplete, s->samples);
 	buffer_add_string(b, " incomplete");
 	add_reasons(b, s);

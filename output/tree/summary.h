@@ -22,6 +22,7 @@ struct summary {
 	uint64_t idle; /* weight of idle waits, which are folded away */
 	uint64_t idle_samples, idle_threads;
 	uint64_t lost;	     /* taken, but not in the profile */
+	bool lost_more;	     /* and more than that: nobody knows how many */
 	uint64_t incomplete; /* stacks that do not reach the root */
 	uint64_t incomplete_by[NR_MARKERS];
 	uint64_t unnamed;     /* samples in code without a name */

@@ -48,6 +48,7 @@ struct alloc_samples {
 	uint64_t stuck_ns, refreshed_ns;
 	uint64_t compare_ns; /* when the table is compared next */
 	uint64_t nr_spoilt;
+	uint64_t nr_unsized; /* of these: many at once, nobody knows how many */
 };
 
 struct alloc_samples *alloc_samples_new(void)
@@ -277,6 +278,9 @@ static void skip(struct alloc_target *t, uint64_t nr_words)
 	struct alloc_samples *s = t->samples;
 
 	s->nr_spoilt++;
+	s->nr_unsized += !nr_words;
+	if (t->only_tensors)
+		__atomic_fetch_add(&t->shared->nr_lost_tensors, 1, __ATOMIC_RELAXED);
 	s->tail = nr_words ? s->tail + nr_words
 			   : __atomic_load_n(&t->shared->ring.head, __ATOMIC_ACQUIRE);
 	s->stuck_ns = 0;
@@ -449,6 +453,7 @@ void alloc_samples_tell(const struct alloc_target *t, struct sink *sink)
 		.least_interval = t->least_interval,
 		.greatest_interval = t->greatest_interval,
 		.lost = lost > tensors ? lost - tensors : 0,
+		.lost_more = t->samples->nr_unsized,
 	};
 
 	if (t->only_tensors)
@@ -464,4 +469,9 @@ uint64_t alloc_samples_nr_lost(const struct alloc_target *t)
 	/* The table of live blocks makes up for frees that found no room. */
 	return t->samples->nr_spoilt + (dropped > frees ? dropped - frees : 0) +
 	       __atomic_load_n(&t->shared->nr_no_scratch, __ATOMIC_RELAXED);
+}
+
+bool alloc_samples_lost_more(const struct alloc_target *t)
+{
+	return t->samples->nr_unsized != 0;
 }

@@ -5,6 +5,7 @@
 #ifndef SPROF_ALLOC_SAMPLES_H
 #define SPROF_ALLOC_SAMPLES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct alloc_samples;
@@ -25,6 +26,8 @@ void alloc_samples_finish(struct alloc_target *target, uint64_t end_ns, struct s
 void alloc_samples_tell(const struct alloc_target *target, struct sink *sink);
 /* Draws that were dropped for lack of space, or that the target has spoilt. */
 uint64_t alloc_samples_nr_lost(const struct alloc_target *target);
+/* Were there more, nobody knows how many? Behind a record without an end nothing can be found. */
+bool alloc_samples_lost_more(const struct alloc_target *target);
 
 /*
  * What a sampled allocation stands for. An allocation of `size` bytes is sampled with probability

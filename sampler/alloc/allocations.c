@@ -367,7 +367,8 @@ static void say_losses(const struct alloc_target *t)
 	full = __atomic_load_n(&t->shared->nr_full, __ATOMIC_RELAXED);
 	unseen = __atomic_load_n(&t->shared->nr_unseen_frees, __ATOMIC_RELAXED);
 	if (lost)
-		log_warning("process %d: %llu samples of allocations were lost", (int)t->pid,
+		log_warning("process %d: %s%llu samples of allocations were lost", (int)t->pid,
+			    alloc_samples_lost_more(t) ? "at least " : "",
 			    (unsigned long long)lost);
 	if (full)
 		log_warning("process %d: %llu sampled blocks are missing from the live memory: "

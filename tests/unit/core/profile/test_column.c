@@ -256,6 +256,7 @@ static void samples_of_memory_that_were_lost_are_told(void **state)
 {
 	const struct fact_memory_sampled facts[] = { { .pid = 1, .lost = 3 },
 						     { .pid = 2, .lost = 4 } };
+	const struct fact_memory_sampled more = { .pid = 2, .lost = 4, .lost_more = 1 };
 	const struct tree_opts opts = { .column_given = true, .column = COLUMN_ALLOCATED };
 	struct profile *p = mixed_profile();
 	struct buffer b = { 0 };
@@ -269,6 +270,10 @@ static void samples_of_memory_that_were_lost_are_told(void **state)
 	summary_init(&s, p, t, "");
 	summary_add_trust(&b, &s);
 	assert_non_null(strstr(buffer_cstring(&b), ", 7 lost"));
+	facts_put(p, FACT_MEMORY_SAMPLED, &more);
+	summary_init(&s, p, t, "");
+	summary_add_trust(&b, &s);
+	assert_non_null(strstr(buffer_cstring(&b), ", at least 7 lost"));
 	buffer_fini(&b);
 	tree_free(t);
 	profile_free(p);

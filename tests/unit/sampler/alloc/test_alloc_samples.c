@@ -2,8 +2,14 @@
 #include "tests/unit/unit.h"
 
 #include <math.h>
+#include <stdlib.h>
 
+#include "core/base/alloc.h"
+#include "core/profile/facts.h"
+#include "core/profile/profile.h"
+#include "core/profile/source.h"
 #include "sampler/alloc/alloc_samples.h"
+#include "sampler/alloc/alloc_target.h"
 #include "sampler/alloc/near_gap.h"
 
 #define GIB (1ull << 30)
@@ -65,6 +71,46 @@ static void no_gap_within_reach_is_no_gap(void **state)
 	assert_int_equal(near_gap_choose(used, 1, 0x100000000000, 0x100000001000, 1 << 20), 0);
 }
 
+/* Of a target whose ring holds `head` words, the first of them `first`, what is said to be lost. */
+static void lost_in_ring(uint64_t head, uint64_t first, bool over, uint64_t lost, bool more)
+{
+	struct profile *p = profile_new();
+	struct alloc_target t = {
+		.pid = 7,
+		.samples = alloc_samples_new(),
+		.shared = xcalloc(1, sizeof(*t.shared)),
+	};
+	struct sink *sink = profile_sink_new(p);
+	const struct fact_memory_sampled *rows;
+	size_t nr;
+
+	t.shared->ring.head = head;
+	t.shared->words[0] = first;
+	alloc_samples_drain(&t, sink);
+	if (over)
+		alloc_samples_finish(&t, 1, sink);
+	alloc_samples_tell(&t, sink);
+	rows = facts_rows(p, FACT_MEMORY_SAMPLED, &nr);
+	assert_int_equal(nr, 1);
+	assert_int_equal(rows[0].lost, lost);
+	assert_int_equal(rows[0].lost_more != 0, more);
+	assert_int_equal(alloc_samples_lost_more(&t), more);
+	profile_sink_free(sink);
+	alloc_samples_free(t.samples);
+	free(t.shared);
+	profile_free(p);
+}
+
+static void nobody_knows_what_an_unfinished_record_hides(void **state)
+{
+	(void)state;
+	lost_in_ring(0, 0, true, 0, false);
+	lost_in_ring(100, 0, false, 0, false); /* it may still be finished */
+	lost_in_ring(100, 0, true, 1, true);
+	lost_in_ring(100, ring_header(0, 100), true, 1, false); /* its size is known */
+	lost_in_ring(1ull << 40, 0, false, 1, true);		/* nonsense */
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -72,6 +118,7 @@ int main(void)
 		cmocka_unit_test(a_large_block_stands_for_itself),
 		cmocka_unit_test(a_gap_is_within_reach_and_free),
 		cmocka_unit_test(no_gap_within_reach_is_no_gap),
+		cmocka_unit_test(nobody_knows_what_an_unfinished_record_hides),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
