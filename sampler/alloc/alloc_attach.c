@@ -391,6 +391,7 @@ int alloc_target_detach(struct alloc_target *t, struct inject_reason *reason)
 	int err = -EBUSY;
 
 	__atomic_store_n(&t->shared->interval, 0, __ATOMIC_RELAXED);
+	t->stop_ns = monotonic_ns();
 	/* On a busy machine its thread may not stop, or not answer, in time. */
 	for (int tries = 0; tries < DETACH_TRIES && may_try_again(err); tries++) {
 		if (tries)

@@ -39,6 +39,7 @@ struct kept_sample {
 	enum memory_kind kind;
 	bool told; /* the sink has it: it wants what is allocated then */
 	bool seen; /* in the table, at the last comparison */
+	bool held; /* freed only after the end of sampling */
 	UT_hash_handle hh;
 };
 
@@ -301,7 +302,9 @@ static void take_freed(struct alloc_target *t, const struct alloc_freed *f, stru
 	struct kept_sample *k;
 
 	HASH_FIND(hh, t->samples->kept, &f->number, sizeof(f->number), k);
-	if (k) /* else it was left out */
+	if (k && k->kind == MEMORY_MALLOC && t->stop_ns && f->time_ns >= t->stop_ns)
+		k->held = true;
+	else if (k) /* else it was left out */
 		end_block(t->samples, k, f->time_ns < now ? f->time_ns : now, sink);
 }
 
@@ -433,7 +436,7 @@ void alloc_samples_finish(struct alloc_target *t, uint64_t end_ns, struct sink *
 	take_records(t, true, sink);
 	look_at_table(t);
 	HASH_ITER (hh, t->samples->kept, k, next) {
-		if (k->seen) {
+		if (k->seen || k->held) {
 			if (emit(sink, k, end_ns, MEMORY_LIVE, MEMORY_LIVE_OBJECTS) &&
 			    k->kind == MEMORY_MALLOC)
 				t->live_bytes += k->weight.bytes;

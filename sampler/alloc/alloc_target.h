@@ -41,8 +41,9 @@ struct alloc_target {
 	bool has_code;	/* the memory at `code` is ours */
 	uint64_t owner; /* as in struct alloc_shared */
 	struct alloc_samples *samples;
-	uint64_t start_ns;			    /* earlier allocations are left out */
-	uint64_t interval;			    /* as we set it */
+	uint64_t start_ns; /* earlier allocations are left out */
+	uint64_t stop_ns;  /* none are sampled any more, while frees still are; 0: they are */
+	uint64_t interval; /* as we set it */
 	uint64_t least_interval, greatest_interval; /* that were used */
 	uint64_t nr_recent;			    /* draws since the interval was adapted */
 	uint64_t cpu_ns;			    /* of the process, when it was adapted */

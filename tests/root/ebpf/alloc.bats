@@ -293,6 +293,35 @@ needs_library() { # NAME
 	"$SPROF" report --column live "$data" | grep -E 'memory in use in .*: 20.0 MB.*; in RAM and swap were 8[0-4][.0-9]* MB then, and [0-9.]+ [kM]?B when it was hooked'
 }
 
+# To remove the hooks takes a while, in which it frees all that it held.
+@test "what a busy program holds at the end is live, however soon it frees that" {
+	cat >"$BATS_TEST_TMPDIR/turns.c" <<-'END'
+		#include <stdlib.h>
+		#include <string.h>
+		int main(void)
+		{
+			static char *held[20];
+
+			for (unsigned int i = 0;; i++) {
+				char *block = malloc(1000000);
+
+				memset(block, 1, 4096);
+				free(held[i % 20]);
+				held[i % 20] = block;
+				for (volatile int k = 0; k < 20000; k++)
+					;
+			}
+		}
+	END
+	cc -O1 -o "$BATS_TEST_TMPDIR/turns" "$BATS_TEST_TMPDIR/turns.c"
+	start "$BATS_TEST_TMPDIR/turns"
+	for _ in 1 2 3; do
+		"$SPROF" record -q -o "$data" -d 0.5 --alloc=64k -p "${pids[0]}"
+		"$SPROF" fold --column live "$data" | awk '{ sum += $NF } END { print sum; exit sum < 19e6 || sum > 21.1e6 }'
+		rm "$data"
+	done
+}
+
 # A stack holds what functions have left there; a thread that waits has it above its stack pointer.
 @test "old return addresses on a stack do not keep our code in a process" {
 	cat >"$BATS_TEST_TMPDIR/rests.c" <<-'END'
