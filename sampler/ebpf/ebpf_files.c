@@ -320,12 +320,13 @@ static void take_dropped(struct ebpf_files *f, struct mapped_file *file)
 static void allow_copies(struct ebpf_files *f, uint64_t now_ns)
 {
 	uint64_t passed = now_ns - f->allowed_ns;
-	int32_t nr = passed < NS_PER_S ? (int32_t)(passed * COPIES_PER_S / NS_PER_S) : COPIES_PER_S;
+	uint64_t nr = passed < NS_PER_S ? passed * COPIES_PER_S / NS_PER_S : COPIES_PER_S;
 
 	if (!f->is_limited || !nr)
 		return;
-	kernel_side_allow_copies(f->kernel, nr, COPIES_PER_S);
-	f->allowed_ns = now_ns;
+	kernel_side_allow_copies(f->kernel, (int32_t)nr, COPIES_PER_S);
+	/* a part of a copy stays for the next time */
+	f->allowed_ns = passed < NS_PER_S ? f->allowed_ns + nr * NS_PER_S / COPIES_PER_S : now_ns;
 }
 
 void ebpf_files_poll(struct ebpf_files *f, uint64_t now_ns)
