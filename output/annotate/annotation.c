@@ -30,7 +30,7 @@ struct key {
 struct node {
 	struct key key;
 	struct annotation_sum sum;
-	const char *plain; /* of a root */
+	const char *plain; /* of a root: its name in the profile, not cleaned */
 	uint32_t stamp;	   /* 1 + the last stack counted here */
 };
 
@@ -84,7 +84,7 @@ static uint32_t line_node(struct adder *a, uint32_t parent, uint32_t code, uint3
 	return node_of(a, &key);
 }
 
-/* The frame is in the function of its location `at`, and in the functions inlined into that one. */
+/* Adds a use of the function at location `at`: its line there, and the lines inlined below it. */
 static void add_use(struct adder *a, uint32_t frame, const uint32_t *codes, size_t at, size_t nr)
 {
 	const struct profile_frame *f = &a->p->frames[frame];

@@ -40,7 +40,7 @@ static inline void annotation_sum_add(struct annotation_sum *to, const struct an
 struct annotation_line {
 	uint32_t level;
 	uint32_t function; /* in annotations.names */
-	const char *file;  /* the profile's: the file of that function; "" = unknown */
+	const char *file;  /* of the function, a string of the profile; "" = unknown */
 	uint32_t line;	   /* 0 = unknown */
 	struct annotation_sum sum;
 };
@@ -54,7 +54,7 @@ struct annotation_address {
 
 struct annotation {
 	uint32_t function; /* in annotations.names */
-	const char *plain; /* the profile's name of it, not cleaned */
+	const char *plain; /* its name in the profile, not cleaned */
 	struct annotation_sum sum;
 	const struct annotation_line
 		*lines; /* by line; each is followed by those inlined there, of a higher level */

@@ -18,7 +18,7 @@
 #include "output/text/text.h"
 
 enum {
-	/* so many lines or instructions without samples are shown beside one with samples */
+	/* lines or instructions without samples that are shown beside one with samples */
 	GAP = 3,
 	FILES_MAX = 256, /* source files kept open; a hostile recording can name any number */
 	HOT = 10,	 /* one tenth of the function's self or more is shown in red */

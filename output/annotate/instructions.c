@@ -43,8 +43,8 @@ static bool is_from(const struct profile *places, uint32_t frame, const char *na
 }
 
 /*
- * Names were found just now, those of the recording when it was made. If debug files were installed
- * or removed in between, the names differ; instructions with samples are shown all the same.
+ * `places` was symbolized now, and `name` comes from the recording. They differ if debug files were
+ * installed or removed in between: then all is shown rather than hide instructions with samples.
  */
 void annotation_code_choose(struct annotation_code *c, const struct profile *places,
 			    const char *name)

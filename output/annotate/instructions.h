@@ -56,8 +56,8 @@ struct annotation_opts {
 void annotation_code_add_up(struct annotation_code *c, const struct annotation_address *addresses,
 			    size_t nr);
 /*
- * Chooses the instructions to show: those that belong to the function by name, or all if no name
- * matches.
+ * Chooses the instructions to show: those that belong to the function `name`, or all if that would
+ * leave out some with samples, or if `name` is NULL.
  */
 void annotation_code_choose(struct annotation_code *c, const struct profile *places,
 			    const char *name);
