@@ -1,6 +1,4 @@
-/*
- * Encodes three bytes as four characters; a last group of one or two bytes is padded with '='.
- */
+/* Encodes three bytes as four characters; a last group of one or two bytes is padded with '='. */
 #include "output/codec/base64.h"
 
 #include <stdint.h>

@@ -1,6 +1,4 @@
-/*
- * Base64 (RFC 4648, section 4), with padding. No library that sprof links has it.
- */
+/* Base64 (RFC 4648, section 4), with padding. No library that sprof links has it. */
 #ifndef SPROF_BASE64_H
 #define SPROF_BASE64_H
 

@@ -1,5 +1,5 @@
 /*
- * One spelling serves all formats: pprof and speedscope use the same words.
+ * Names the unit of a column. pprof and speedscope use the same words, so one spelling serves all.
  */
 #include "output/codec/column_units.h"
 

@@ -1,6 +1,4 @@
-/*
- * The names that exported files use for the units of columns.
- */
+/* The names that exported files use for the units of columns. */
 #ifndef SPROF_COLUMN_UNITS_H
 #define SPROF_COLUMN_UNITS_H
 

@@ -1,6 +1,4 @@
-/*
- * Compresses and expands gzip (RFC 1952) in memory, through zlib.
- */
+/* Compresses and expands gzip (RFC 1952) in memory, through zlib. */
 #ifndef SPROF_GZIP_H
 #define SPROF_GZIP_H
 

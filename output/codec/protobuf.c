@@ -1,6 +1,6 @@
 /*
- * A field is a varint tag, number << 3 | wire type, followed by a value in the form that the wire
- * type says. What is read is untrusted; the cursor checks each length.
+ * Writes and reads fields: a varint tag, number << 3 | wire type, then a value in the form that the
+ * wire type says. What is read is untrusted; the cursor checks each length.
  */
 #include "output/codec/protobuf.h"
 

@@ -1,7 +1,7 @@
 /*
- * A block is made in three steps: its bytes become tokens, literals and lengths of runs; the tokens
- * are counted, and so get codes; the tokens are written. A run of a byte is that byte and then a
- * match at distance 1, the only distance there is.
+ * Writes blocks in three steps: bytes become tokens, which are literals and lengths of runs; the
+ * tokens are counted, and get codes by their counts; the codes are written. A run of a byte is that
+ * byte and then a match at distance 1, the only distance there is.
  */
 #include "output/codec/run_deflate.h"
 
@@ -21,16 +21,16 @@ enum {
 	END_OF_BLOCK = 256,
 	FIRST_LENGTH = 257,
 	MAX_BITS = 15,
-	RUN_MIN = 3, /* as a match, without the byte before */
+	RUN_MIN = 3, /* length of a match: a run without its first byte */
 	RUN_MAX = 258,
 	NR_LENGTH_CODES = 19, /* of the lengths of codes; RFC 1951, 3.2.7 */
 	LENGTH_CODE_BITS = 7,
-	ZEROS_MIN = 11, /* the shortest run of zeros that symbol 18 tells */
+	ZEROS_MIN = 11, /* the shortest run of zeros that symbol 18 stands for */
 	ZEROS_MAX = 138,
-	HEAD_MAX = 1024, /* bytes of a block's codes, and of what is written behind its tokens */
+	HEAD_MAX = 1024, /* bytes of a block besides its tokens: its codes and its end */
 };
 
-/* A code, its bits in the order in which they are written, the first one lowest. */
+/* A code. The bit that is written first is the lowest. */
 struct code {
 	uint16_t bits;
 	uint8_t length; /* 0: the symbol does not occur */
@@ -54,7 +54,7 @@ struct block {
 	} lengths[RUN_MAX + 1];
 };
 
-/* At most 32 bits a call. */
+/* Writes `nr` bits, at most 32. */
 static inline void put(struct writer *w, uint64_t bits, unsigned nr)
 {
 	uint32_t word;
@@ -104,8 +104,8 @@ static size_t run_length(const uint8_t *data, size_t left)
 }
 
 /*
- * Literals are counted in turn in several tables: most repeat the one before, and a count that has
- * just been written would be waited for.
+ * Literals are counted in several tables in turn. Most literals repeat the one before, and adding
+ * to the same count again would wait until it is stored.
  */
 enum { NR_TABLES = 4 };
 
@@ -255,7 +255,7 @@ struct length_token {
 	uint8_t symbol, zeros;
 };
 
-/* The lengths of all codes, those of the one distance at their end. */
+/* Encodes the lengths of all codes; the last one is that of the only distance. */
 static unsigned make_length_tokens(const struct code *codes, struct length_token *tokens)
 {
 	uint8_t lengths[NR_SYMBOLS + 1];
@@ -302,7 +302,7 @@ static void put_head(struct writer *w, const struct block *block)
 
 static void put_tokens(struct writer *writer, const struct block *block)
 {
-	struct writer w = *writer; /* which stays in registers */
+	struct writer w = *writer; /* a copy, so that it stays in registers */
 
 	for (size_t i = 0; i < block->nr_tokens; i++) {
 		unsigned token = block->tokens[i], run = token - 256;
@@ -326,7 +326,7 @@ static void put_block(struct writer *w, const struct block *block)
 	put(w, block->codes[END_OF_BLOCK].bits, block->codes[END_OF_BLOCK].length);
 }
 
-/* An empty stored block: RFC 1951, 3.2.4. */
+/* Goes on to a byte boundary, by an empty stored block (RFC 1951, 3.2.4). */
 static void align(struct writer *w)
 {
 	put(w, 0, 3);

@@ -59,7 +59,7 @@ static void add_block(uint32_t h[8], const unsigned char *block)
 
 void sha256(const void *data, size_t size, unsigned char ret_hash[SHA256_SIZE])
 {
-	/* The same of the square roots of the first 8 primes. */
+	/* The first 32 bits of the fractional parts of the square roots of the first 8 primes. */
 	uint32_t h[8] = { 0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
 			  0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19 };
 	const unsigned char *at = data;

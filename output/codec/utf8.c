@@ -1,5 +1,6 @@
 /*
- * text_decode() decides what is UTF-8. Names are ASCII nearly always, so bytes below 0x80 skip it.
+ * Checks and repairs strings; text_decode() decides what is UTF-8. Names are ASCII nearly always,
+ * so bytes below 0x80 skip it.
  */
 #include "output/codec/utf8.h"
 
