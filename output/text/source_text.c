@@ -79,7 +79,7 @@ void source_text_free(struct source_text *text)
 	free(text);
 }
 
-/* Without its newline. *ret_size is 0 beyond the last line. */
+/* Returns a line without its newline; *ret_size is 0 beyond the last line. */
 static const char *line_at(const struct source_text *text, uint32_t line, size_t *ret_size)
 {
 	size_t start, end;

@@ -1,6 +1,6 @@
 /*
- * What is safe to show (core/base/clean_text.h) becomes text of a format: each has a table of
- * escapes over single bytes, because every character that a format escapes is ASCII.
+ * Escapes clean text byte by byte, because every character that XML or JSON escapes is ASCII, and
+ * measures it in columns by ranges of characters.
  */
 #include "output/text/text.h"
 
