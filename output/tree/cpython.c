@@ -1,5 +1,6 @@
 /*
- * A clone is the name followed by '.'; an interpreter is recognised by the base name of its file.
+ * Compares names. A clone has the name of the function and then a '.'; an interpreter is known by
+ * the base name of its file.
  */
 #include "output/tree/cpython.h"
 

@@ -187,7 +187,7 @@ static uint32_t shared_frames(struct merger *m, const uint32_t *a, const uint32_
 	return i;
 }
 
-/* At least 1: what is there has samples. */
+/* diff_amount.equal of a node's self. At least 1 where it has samples: they have some variance. */
 static uint64_t equal_of(const struct merger *m, bool after, uint32_t node)
 {
 	const struct tree *tree = m->sides[after];
@@ -236,7 +236,7 @@ static void merge_nodes(struct merger *m)
 		add_line(m, &m->lines[i], m->path[depth]);
 		last = codes;
 	}
-	open_node(m, 0, 0); /* what comes behind the last node */
+	open_node(m, 0, 0); /* [nr_nodes], which ends the sums: see tree_self() */
 	m->diff->tree->nr_nodes--;
 }
 
@@ -307,7 +307,7 @@ static void add_up_removed(struct diff *d)
 	free(removed);
 }
 
-/* An event has its column by its place in the list of events. */
+/* Events are compared by name: their columns depend on the other events of their profiles. */
 static bool count_the_same(const struct tree *before, const struct tree *after)
 {
 	if (column_is_event(before->column) && column_is_event(after->column))

@@ -15,9 +15,9 @@
 #include "output/tree/tree.h"
 
 /*
- * A value in the unit of the column, and the number of samples behind it. Where samples have
- * variances of their own (margins.h), also their variance: as the number of samples that have it,
- * if each has the standard deviation `step`.
+ * A value in the unit of the column, and the number of samples behind it. `equal` is its variance
+ * where samples have variances of their own (margins.h), else 0: so many samples have it together
+ * if each has the standard deviation diff.step_before or .step_after.
  */
 struct diff_amount {
 	uint64_t value, samples, equal;
@@ -39,8 +39,8 @@ struct diff {
 	struct diff_side *before; /* by node */
 	struct diff_equal {
 		uint64_t self, total;
-	} * after;	    /* by node: `equal` of what is in the tree */
-	bool has_variances; /* both profiles have them: `equal` is known, and so are these */
+	} * after;	    /* by node: `equal` of the tree's values, which are those of after */
+	bool has_variances; /* in both profiles: `equal` and the two steps are known */
 	uint64_t step_before, step_after; /* in the unit of the column */
 	struct diff_amount whole_before, whole_after;
 	bool absolute;

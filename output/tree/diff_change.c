@@ -1,7 +1,7 @@
 /*
- * Computes changes, their margins of error, and the ranking of changed functions. flame.js has the
- * same formulas with the same order of operations, so that a picture says the same with and without
- * its script; a test compares them.
+ * Computes changes, their margins of error, and the ranking of changed functions. flame_text.js has
+ * the same formulas with the same order of operations, so that a picture says the same with and
+ * without its script; a test compares them.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -30,8 +30,8 @@ static double margin_of_shares(const struct diff *d, double before, double after
 }
 
 /*
- * The standard deviation of a count is its square root (Poisson). Adds a sample to each side, as
- * above.
+ * The margin of a difference of values whose samples all weigh the same: the standard deviation of
+ * their number is its square root (Poisson). Adds a sample to each side, like margin_of_shares().
  */
 static double margin_of_amounts(const struct diff *d, double before, double after)
 {
@@ -42,7 +42,7 @@ static double margin_of_amounts(const struct diff *d, double before, double afte
 	       sqrt((before + 1) * of_before * of_before + (after + 1) * of_after * of_after);
 }
 
-/* Where samples weigh differently. Adds a sample of the largest deviation to each, as above. */
+/* That margin where samples weigh differently: adds one of the largest deviation to each side. */
 static double margin_of_values(const struct diff *d, const struct diff_amount *before,
 			       const struct diff_amount *after)
 {

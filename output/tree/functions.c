@@ -94,7 +94,7 @@ static const char *clean_name(struct builder *b, const char *name)
 	return result;
 }
 
-/* String 0, "", for imported names, which have no module. */
+/* Imported names have no module: their path is string 0, "". */
 static uint32_t module_path(const struct builder *b, uint32_t module)
 {
 	if (module == PROFILE_NONE || b->p->modules[module].kind == MODULE_NAMED)
@@ -108,7 +108,7 @@ static void set_module(struct builder *b, struct entry *e, uint32_t path)
 	e->function.module = path_base_name(e->path);
 }
 
-/* Of several places keeps the first in sorted order, so that the input's order does not matter. */
+/* Keeps the first of several places in sorted order, so that the input's order does not matter. */
 static void set_file(struct tree_function *f, const char *file, uint32_t line)
 {
 	int order = f->file ? strcmp(file, f->file) : -1;

@@ -19,7 +19,7 @@
 
 #define ELLIPSIS "\xe2\x80\xa6"
 
-enum { FEWEST = 8 }; /* columns of a name that say anything */
+enum { FEWEST = 8 }; /* columns: a shorter piece of a name says nothing */
 
 struct scan {
 	const char *s;

@@ -37,7 +37,7 @@ void label_short(const char *s, size_t n, uint8_t kind, size_t *ret_start, size_
 void label_add(struct buffer *b, const struct label_name *name, uint64_t total, uint64_t self,
 	       uint64_t whole, size_t columns);
 
-/* The same with other texts after the name, which are clean; self_text may be empty. */
+/* label_add() with other, clean texts after the name; self_text may be empty. */
 void label_add_texts(struct buffer *b, const struct label_name *name,
 		     const struct buffer *total_text, const struct buffer *self_text,
 		     size_t columns);

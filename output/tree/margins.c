@@ -1,7 +1,7 @@
 /*
- * Each block is sampled independently, so variances add up along the same tree as the weights do: a
- * second tree is built of a copy of the samples that weigh their variances. Its functions have the
- * numbers of the first one's, as both have the same stacks.
+ * Adds up variances. Each block is sampled independently, so variances add up along the same tree
+ * as the weights do: a second tree is built of a copy of the samples that weigh their variances.
+ * Its functions have the numbers of the first one's, as both have the same stacks.
  */
 #include "output/tree/margins.h"
 
@@ -15,11 +15,11 @@
 #include "core/profile/process_end.h"
 #include "output/tree/tree.h"
 
-#define SUM_MOST 0x1p51 /* of the scaled variances: below TREE_MAX_TOTAL with their rounding */
+#define SUM_MOST 0x1p51 /* of the scaled variances; rounded up, they stay below TREE_MAX_TOTAL */
 #define SIGMAS 1.96
 #define STEPS 60
 
-/* The x = s / interval with x / (1 - exp(-x)) = ratio, which grows with x from 1 on. */
+/* Finds x = s / interval, where x / (1 - exp(-x)) is the ratio, which grows with x from 1 on. */
 static double bytes_of(double ratio)
 {
 	double from = 0, to = ratio;
@@ -41,11 +41,11 @@ double margins_variance(uint64_t weight, bool is_count, uint64_t interval)
 
 	if (is_count)
 		return w * (w - 1);
-	/* (s / q)^2 (1 - q); an allocation far below the interval weighs the interval. */
+	/* w is s / q, and the variance w^2 (1 - q). Where w is the interval, q is about 0. */
 	return ratio <= 1 ? w * w : w * w * exp(-bytes_of(ratio));
 }
 
-/* The greatest that was used: where it varied, the error is rather too large than too small. */
+/* Returns the largest interval that was used: the error is rather overstated than understated. */
 static uint64_t interval_of_tensors(const struct profile *p)
 {
 	const struct fact_tensor_memory *rows;
@@ -74,8 +74,8 @@ static uint64_t interval_of(const struct profile *p, enum profile_column column)
 }
 
 /*
- * Sets the weights of the column's samples to their variances. Returns the scale, and the largest
- * of them without it.
+ * Sets the weights of the column's samples to their variances, divided by the scale that it
+ * returns. *ret_largest is the largest variance, not divided.
  */
 static double scale_variances(struct profile_sample *samples, size_t nr, uint8_t column,
 			      uint64_t interval, double *ret_largest)

@@ -25,8 +25,8 @@ struct tree_margins {
 };
 
 /*
- * Gives the tree, which `opts` made, its margins; the tree frees them. Nothing where the column is
- * no sampled memory. 0 or -errno, as tree_new().
+ * Gives the tree, which `opts` made, its margins; the tree frees them. Does nothing in columns that
+ * are not of sampled memory. 0 or -errno, as tree_new().
  */
 int margins_add(struct tree *tree, const struct profile *p, const struct tree_opts *opts);
 
@@ -46,7 +46,7 @@ uint64_t variances_margin(const struct variances *v, uint64_t sum);
 
 /*
  * The variance that a sample adds: an allocation of s bytes was sampled with the probability
- * q = 1 - exp(-s / interval), and weighs s / q bytes or 1 / q. `is_count`: it is the latter.
+ * q = 1 - exp(-s / interval), and weighs s / q bytes or 1 / q. `is_count`: it weighs 1 / q.
  */
 double margins_variance(uint64_t weight, bool is_count, uint64_t interval);
 

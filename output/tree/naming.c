@@ -1,6 +1,4 @@
-/*
- * Marks the frames and thread names in use and leaves the naming to functions.c.
- */
+/* Marks the frames and thread names in use and leaves the naming to functions.c. */
 #include "output/tree/naming.h"
 
 #include <stdlib.h>

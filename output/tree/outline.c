@@ -1,6 +1,6 @@
 /*
- * Keeps the frames of one line open while the lines go by. A frame has a depth: the root has 0, and
- * code i of a line i + 1.
+ * Keeps the frames of the current line open until a line departs from them. A frame has a depth:
+ * the root has 0, and code i of a line i + 1.
  */
 #include "output/tree/outline.h"
 
@@ -15,9 +15,9 @@
 
 /* A frame of the current line. */
 struct step {
-	uint32_t node;	  /* if it is one of the `made` lowest */
-	uint32_t line;	  /* as in tree_node */
-	uint32_t ordinal; /* in the whole tree */
+	uint32_t node;	  /* of the `made` lowest frames alone */
+	uint32_t line;	  /* as tree_node.line */
+	uint32_t ordinal; /* number of its node in the whole tree */
 	uint32_t deepest; /* depth of the deepest frame above it that was closed; or 0 */
 };
 
@@ -33,16 +33,16 @@ struct outliner {
 	struct tree_outline *outline; /* of the tree */
 	struct tree_sink sink;
 	struct tally *tallies;			      /* by function */
-	uint32_t *functions;			      /* of the frames of the line */
-	struct step *steps;			      /* also */
-	size_t nodes_capacity, cuts_capacity, depths; /* depths: of functions and steps */
-	uint32_t depth;				      /* of the last frame */
-	uint32_t chain;	   /* of the first one that was not handed over */
-	uint32_t made;	   /* so many frames are nodes */
+	uint32_t *functions;			      /* by depth, of the line's frames */
+	struct step *steps;			      /* by depth */
+	size_t nodes_capacity, cuts_capacity, depths; /* depths: room in both */
+	uint32_t depth;				      /* of the line's last frame */
+	uint32_t chain;	   /* depth of the first frame that was not handed over */
+	uint32_t made;	   /* so many of the lowest frames are nodes */
 	uint32_t nr;	   /* nodes of the whole tree so far */
-	uint32_t nr_lines; /* that have ended */
-	bool *marks;	   /* by function: is it a marker that tells of missing frames? Or NULL */
-	uint32_t marker;   /* depth of the lowest such frame in the line, plus one; 0: none */
+	uint32_t nr_lines; /* lines that have ended */
+	bool *marks;	   /* by function: is it a marker of missing frames? NULL: none is */
+	uint32_t marker;   /* depth of the lowest such marker in the line, plus one; 0: none */
 };
 
 /* A marker of repeated frames does not count: nothing is missing there. */
@@ -70,7 +70,7 @@ static void need_depth(struct outliner *o, uint32_t depth)
 	o->functions = xreallocarray(o->functions, o->depths, sizeof(*o->functions));
 }
 
-/* The caller sees to the depth of the line and to the number of nodes. */
+/* The caller updates o->depth and o->nr. */
 static inline void open_frame(struct outliner *o, uint32_t depth, uint32_t function,
 			      uint32_t ordinal)
 {
@@ -124,7 +124,10 @@ static void add_node(struct outliner *o, const struct tree_node *n)
 	tree->nodes[tree->nr_nodes++] = *n;
 }
 
-/* Makes nodes of frames, before those from `end` on are closed. */
+/*
+ * Called before the frames from `end` on are closed. Makes nodes of the frames up to `end`, and of
+ * those above it as long as their parents are wide.
+ */
 static void make_nodes(struct outliner *o, uint32_t end)
 {
 	for (uint32_t d = o->made; d <= o->depth; d++) {

@@ -1,9 +1,8 @@
 /*
  * Builds the outline of a tree (struct tree_outline) from its sorted lines. Most nodes of a tree
- * with many stacks are chains: frames that one stack alone has. An outline is built without them,
- * and so in memory that stays in the cache. What a line adds is handed over as one chain, and a
- * frame becomes a node only when something closes that its parent keeps: the lowest frame that
- * closes, and what is above a wide one.
+ * with many stacks are chains: frames that one stack alone has. They are handed to the sink and not
+ * kept, so the memory in use stays in the cache. Frames become nodes only when a line departs from
+ * them: the lowest frame that closes and those below it, and above it the children of wide frames.
  */
 #ifndef SPROF_OUTLINE_H
 #define SPROF_OUTLINE_H

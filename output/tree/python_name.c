@@ -1,6 +1,6 @@
 /*
- * A name ends before " (", a qualified name is split at its last '.', and paths are compared from
- * their ends.
+ * Takes names apart. A name ends before " (", a qualified name is split at its last '.', and paths
+ * are compared from their ends.
  */
 #include "output/tree/python_name.h"
 

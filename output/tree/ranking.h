@@ -1,6 +1,4 @@
-/*
- * The functions of a tree, most expensive first. All tables of functions start from this list.
- */
+/* The functions of a tree, most expensive first. All tables of functions start from this list. */
 #ifndef SPROF_RANKING_H
 #define SPROF_RANKING_H
 

@@ -1,6 +1,6 @@
 /*
- * The functions of two trees of one profile are matched by what they are called; each tree numbers
- * those of its own samples.
+ * Matches the functions of two trees of one profile by name, module and kind, because each tree has
+ * numbers of its own for them.
  */
 #include "output/tree/ratio.h"
 

@@ -110,8 +110,8 @@ static size_t mark_frames(const uint32_t *frames, size_t nr, bool *used)
 }
 
 /*
- * Names the frames of the stacks in use. Those are mostly adjacent, and handled in runs. Stops
- * looking once all frames are found to be in use, which is mostly soon.
+ * Names the frames of the stacks in use. These stacks are mostly adjacent, so they are looked at in
+ * runs, until all frames are known to be in use, which is mostly soon.
  */
 static void name_frames(struct tree_functions *functions, const struct profile *p,
 			const struct survey *v, bool without_modules)

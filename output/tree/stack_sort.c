@@ -23,7 +23,7 @@ struct sorter {
 	struct stack_words words;
 	struct stack_item *items;
 	struct stack_item *copy; /* scratch space of distribute() */
-	uint32_t *counts;	 /* also */
+	uint32_t *counts;	 /* also scratch space of distribute() */
 	uint32_t *shared;	 /* by place: see stack_sort() */
 	struct range *todo;
 	size_t nr_todo, capacity;
@@ -44,9 +44,8 @@ static bool before(const struct sorter *s, const struct stack_item *a, const str
 }
 
 /*
- * Notes how many codes the items at two neighbouring places share, by their keys of the codes at
- * `depth`. Any items do of those that can still come to the two places: what finally meets there
- * shares as much or more.
+ * Notes how many codes the items at places at - 1 and `at` share, by their keys of the codes at
+ * `depth`. Sorting their ranges may still put other items there: these share as many or more.
  */
 static void note_shared(const struct sorter *s, size_t at, uint32_t depth)
 {

@@ -24,7 +24,6 @@ struct stack_words {
 	unsigned code_bits, codes_per_key;
 };
 
-/* A stack to be sorted. */
 struct stack_item {
 	uint64_t key;	 /* its first codes, see stack_key(); changed by stack_sort() */
 	uint32_t line;	 /* index of its first word */

@@ -1,6 +1,4 @@
-/*
- * Adds up weights and events in one pass over the samples.
- */
+/* Adds up weights and events in one pass over the samples. */
 #include "output/tree/stack_sums.h"
 
 #include <stdlib.h>

@@ -79,7 +79,7 @@ static void count_unnamed(struct summary *s, const struct tree *tree)
 			s->unnamed += tree_events_of(tree, &tree->nodes[i]).self;
 }
 
-/* Filters count by column: the events of a column may be the weights of another. */
+/* Where another column counts the events of this one, they are its weights. */
 static void count_filtered(struct summary *s, const struct profile *p)
 {
 	s->filtered = p->filtered.weight[s->column];
@@ -105,7 +105,7 @@ static void add_up_held(struct summary *s, const struct profile *p)
 	}
 }
 
-/* What the allocators of the column's kind of devices say that they held. */
+/* Adds up what allocators of tensors held by their own account: of CPUs or GPUs, as the column. */
 static void add_up_reported(struct summary *s, const struct profile *p)
 {
 	const struct fact_tensor_memory *rows;
@@ -121,7 +121,7 @@ static void add_up_reported(struct summary *s, const struct profile *p)
 	}
 }
 
-/* A process has a row for each device, and all of them have its number. */
+/* A process has a row per device, each with the number of the whole process: it counts once. */
 static uint64_t lost_of_tensors(const struct profile *p)
 {
 	const struct fact_tensor_memory *rows;
@@ -139,7 +139,7 @@ static uint64_t lost_of_tensors(const struct profile *p)
 	return lost;
 }
 
-/* Samples of memory that found no room, whichever column of it they were for. */
+/* Samples of memory that found no room. They are not counted by column. */
 static uint64_t lost_of_memory(const struct profile *p, bool *ret_more)
 {
 	const struct fact_memory_sampled *rows;
@@ -186,8 +186,8 @@ static void describe_memory(struct summary *s, const struct profile *p, const st
 }
 
 /*
- * As many samples of equal weights would have the error that these have. Where the error is
- * unknown, their number.
+ * The number of samples of equal weights that would have the same error; where the error is
+ * unknown, the number of samples.
  */
 static double equal_samples(const struct summary *s)
 {
@@ -300,7 +300,7 @@ void summary_add_trust(struct buffer *b, const struct summary *s)
 		buffer_add_string(b, " folded, --idle shows them");
 	}
 	if (s->info->sums && !s->info->exact) {
-		/* the samples weigh differently */
+		/* the samples weigh differently: see add_error() */
 	} else if (s->info->sums) {
 		buffer_add_string(b, ", sums of another profiler");
 	} else if (s->info->exact && !s->lost && !s->throttled) {
@@ -334,7 +334,7 @@ static void add_moment(struct buffer *b, const struct summary *s)
 	number_add_time(b, s->live_ns);
 }
 
-/* What is live at the end was live when the process ended. */
+/* Says how the process ended, as what was live at the end was live then. */
 static void add_end(struct buffer *b, const struct summary *s)
 {
 	char text[PROCESS_END_TEXT];
@@ -348,7 +348,7 @@ static void add_end(struct buffer *b, const struct summary *s)
 		buffer_printf(b, ", and %zu more ended", s->nr_ends - 1);
 }
 
-/* What samples stand for is a part of what the kernel counts, unless it was never touched. */
+/* What the kernel or an allocator counted: samples stand for a part, and for untouched memory. */
 static void add_held(struct buffer *b, const struct summary *s)
 {
 	if (s->live != LIVE_AT_END || !s->held_after || s->filtered_samples)

@@ -22,7 +22,7 @@ struct summary {
 	uint64_t idle; /* weight of idle waits, which are folded away */
 	uint64_t idle_samples, idle_threads;
 	uint64_t lost;	     /* taken, but not in the profile */
-	bool lost_more;	     /* and more than that: nobody knows how many */
+	bool lost_more;	     /* `lost` is a lower bound */
 	uint64_t incomplete; /* stacks that do not reach the root */
 	uint64_t incomplete_by[NR_MARKERS];
 	uint64_t unnamed;     /* samples in code without a name */
@@ -34,7 +34,7 @@ struct summary {
 	uint64_t live_ns;      /* the moment of memory in use, after the start */
 	uint64_t live_from_ns; /* of leaks: from here to live_ns they were allocated */
 	enum profile_live_kind live;
-	/* of the processes whose memory in use this is: see struct fact_memory_held */
+	/* bytes that the processes held: see struct fact_memory_held and fact_tensor_memory */
 	uint64_t held_before, held_after;
 	uint64_t nr_unhooked;		     /* allocation functions that could not be hooked */
 	const struct fact_process_end *ends; /* of processes, before the recording's, or NULL */
@@ -66,7 +66,7 @@ void summary_add_origin(struct buffer *b, const struct summary *s);
 void summary_add_whole(struct buffer *b, const struct summary *s);
 /* "12 ± 3 samples"; "12 launches" if every one was counted. Without `unicode`: +-. */
 void summary_add_events(struct buffer *b, const struct summary *s, uint64_t events, bool unicode);
-/* The same for a column of a table: "12±3", "12". */
+/* The number of events for a cell of a table: "12±3", "12". */
 void summary_add_count(struct buffer *b, const struct summary *s, uint64_t events, bool unicode);
 /* "±3" of that many events; nothing if every one was counted. */
 void summary_add_margin(struct buffer *b, const struct summary *s, uint64_t events, bool unicode);

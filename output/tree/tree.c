@@ -17,9 +17,9 @@
 #include "output/tree/stack_lines.h"
 
 /*
- * So many lines are prefetched at once, before their turn. A prefetch keeps its place among the
- * instructions that the processor has under way until the page is known, and each line lies in a
- * page of its own: page tables are read side by side only if prefetches follow one another.
+ * The number of lines that are prefetched at once, before their turn. Each line lies in a page of
+ * its own, and a prefetch keeps its place in the processor's instruction window until its page is
+ * found: only prefetches that follow one another have their page tables read side by side.
  */
 enum { BATCH = 32 };
 
@@ -35,7 +35,7 @@ struct builder {
 	bool with_inlined;  /* some function is inlined somewhere */
 	uint32_t *nodes_of; /* by number of a line: its last node; NULL: not needed */
 	struct step *path;
-	uint32_t nr_lines; /* that have been walked */
+	uint32_t nr_lines; /* lines that have been walked */
 	size_t nodes_capacity, path_capacity;
 	struct outliner *outliner; /* NULL: the tree is built whole */
 };
@@ -80,9 +80,9 @@ static void add_share(struct builder *b, uint32_t number, uint32_t node)
 }
 
 /*
- * Closes the nodes of the last line, which was `depth` deep, that this line does not share, and
- * opens its own. Returns its depth. A node counts as inlined only if it is inlined in all lines.
- * The first `shared` codes are known to be equal but for that.
+ * Goes from the last line, which was `depth` deep, to this one: closes the nodes that they do not
+ * share and opens the others of this line. Returns its depth. The first `shared` codes are known to
+ * be equal, save for CODE_INLINED; a node counts as inlined only if it is inlined in all lines.
  */
 static uint32_t walk_line(struct builder *b, uint32_t line, uint32_t depth, uint32_t shared)
 {
@@ -105,7 +105,7 @@ static uint32_t walk_line(struct builder *b, uint32_t line, uint32_t depth, uint
 	return depth;
 }
 
-/* Sorted lines are scattered in memory. (Not inline, gcc 12 drops the calls.) */
+/* Sorted lines are scattered in memory. (Without always_inline gcc 12 drops the calls.) */
 static inline void __attribute__((always_inline))
 prefetch_lines(const struct builder *b, size_t from)
 {
@@ -121,7 +121,7 @@ prefetch_lines(const struct builder *b, size_t from)
 	}
 }
 
-/* Ends the last line, and adds what comes behind the last node. */
+/* Ends the last line, and adds the entry behind the last node: see tree_self(). */
 static void end_nodes(struct builder *b, uint32_t depth)
 {
 	struct tree *tree = b->tree;
@@ -133,7 +133,7 @@ static void end_nodes(struct builder *b, uint32_t depth)
 		tree->nodes[b->path[i].node].end = tree->nr_nodes;
 }
 
-/* The same for the lines of an outline. */
+/* Walks over the sorted lines, as build_nodes() does, for an outline. */
 static void build_outline(struct builder *b)
 {
 	const struct tree_lines *l = &b->lines;
@@ -213,7 +213,7 @@ static void add_up_gil(struct tree *tree, const struct profile *p)
 	}
 }
 
-/* Margins and samples are by node, and only the last line tells if a node is inlined. */
+/* Margins and samples need all nodes, and only the last line of a node tells if it is inlined. */
 static bool allows_outline(const struct builder *b, const struct profile *p)
 {
 	return !b->with_inlined && !b->with_events && !b->tree->sample_nodes && !p->samples_memory;

@@ -29,7 +29,7 @@ struct tree_node {
 	uint32_t end;	   /* nodes [i, end) are node i and all below it */
 	uint32_t depth : 31;
 	uint32_t inlined : 1; /* in every sample of this node */
-	uint32_t line;	      /* index in the sums: see tree_self() */
+	uint32_t line;	      /* lines before this node, an index in the sums: see tree_self() */
 };
 
 /* The number of events at a node (samples, launches, ...), see column_info. */
@@ -37,7 +37,7 @@ struct tree_events {
 	uint64_t self, total;
 };
 
-/* Of a function's self the part for which the GIL is known, and of that the part that held it. */
+/* The part of a function's self for which the GIL is known, and the part that held it. */
 struct tree_gil {
 	uint64_t known, held;
 };
@@ -75,11 +75,11 @@ struct tree_sink {
 	void *arg;
 };
 
-/* How much there is for each of another column (ratio.h), by function. */
+/* The values divided by those of another column (ratio.h), by function. */
 struct tree_ratio {
-	const char *name;     /* of that column; of the profile */
+	const char *name;     /* of the other column; the profile's string */
 	bool per_second;      /* its values are ns; the ratios are of seconds */
-	double *self, *total; /* below 0: unknown, as the function has none of that column */
+	double *self, *total; /* below 0: unknown, as the function has none of the other column */
 };
 
 struct tree {
@@ -87,8 +87,8 @@ struct tree {
 	struct tree_node *nodes; /* [0] is the root; there is always one; [nr_nodes] is no node */
 	uint32_t nr_nodes;
 	/*
-	 * Sums over the stacks in order, the first one 0. A million stacks can have 15 million
-	 * nodes: those are kept small.
+	 * Running sums over the lines, the first one 0. A node has only an index into them, which
+	 * keeps it small: a million stacks can have 15 million nodes.
 	 */
 	uint64_t *sums;	      /* in the unit of the column */
 	uint64_t *event_sums; /* of events; NULL: self and total are the counts */
@@ -111,8 +111,8 @@ struct tree_opts {
 	bool sample_nodes; /* fill tree.sample_nodes */
 	bool gil;	   /* fill tree.gil */
 	/*
-	 * If not 0, make an outline if the tree allows that: leave out what is below nodes that
-	 * have less than one of so many parts of the whole. tree.outline tells if it was made; only
+	 * If not 0, make an outline where the tree allows one: leave out what is below nodes that
+	 * have less than 1 / outline_parts of the whole. tree.outline tells if it was made; only
 	 * then the sink was called.
 	 */
 	uint32_t outline_parts;
@@ -138,8 +138,8 @@ void tree_free(struct tree *tree);
 struct tree_sum *tree_sums(const struct tree *tree);
 
 /*
- * In the order of stacks those that end at a node come first, and then those that end below it. So
- * a node and what follows it, each knowing how many stacks are before it, tell what ends there.
+ * Sorted lines that end at a node come before those that end below it. So the lines that end at a
+ * node are those from its `line` up to the `line` of the next node.
  */
 static inline uint64_t tree_self(const struct tree *tree, const struct tree_node *n)
 {
