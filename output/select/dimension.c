@@ -1,8 +1,8 @@
 /*
- * Each function of a stack is replaced by a frame named after the module, file, ... that it belongs
- * to. Neighbours that become equal are merged, as a module that calls itself is entered once. By
- * thread, process and what a process belongs to, a stack becomes that one frame (owners.h); by
- * reason, what it waited for (reasons.h).
+ * Replaces each function of a stack by a frame named after the module, file, ... that it belongs
+ * to. Neighbours that become equal are merged, as a module that calls itself is entered once. Other
+ * dimensions replace a whole stack by one frame: what its thread belongs to (owners.h), what it
+ * waited for (reasons.h), how many threads ran (parallelism.h).
  */
 #include "output/select/dimension.h"
 
@@ -59,7 +59,7 @@ static uint32_t kind_frame(struct grouping *g, const struct stack_part *part)
 	return named(g, ranking_kind_name(kind), kind);
 }
 
-/* PROFILE_NONE, to keep the function, if its line is unknown. */
+/* Returns PROFILE_NONE, which keeps the function, if its line is unknown. */
 static uint32_t line_frame(struct grouping *g, const struct stack_part *part)
 {
 	const struct profile *p = g->p;

@@ -13,11 +13,11 @@ struct dimension {
 	const char *plural;  /* for sentences */
 	/* Rewrites the stacks, so that each row of a table is one of these. */
 	void (*apply)(struct profile *p);
-	/* The same for a profile that is compared: no row is named by a number of its own. */
+	/* The same for a diff: names lack pids and tids, which differ between recordings. */
 	void (*compare)(struct profile *p);
 	/*
-	 * The same for a picture: below a root frame for each thread, process, cgroup, container or
-	 * user, the stacks stay as they are.
+	 * The same for a picture: what replaces a whole stack in a table becomes the root frame of
+	 * the stack.
 	 */
 	void (*draw)(struct profile *p);
 };

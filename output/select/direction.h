@@ -9,13 +9,13 @@
 struct pattern;
 struct profile;
 
-/* Keeps the stacks that contain such a function. */
+/* Keeps the stacks that contain a function that fits. */
 void direction_focus(struct profile *p, const struct pattern *pattern);
 /* Puts the leaf first. Threads are merged. */
 void direction_invert(struct profile *p);
 /* Lets stacks begin at their outermost function that fits. Threads are merged. */
 void direction_callees(struct profile *p, const struct pattern *pattern);
-/* Puts that function first, then its callers; its callees are dropped. Threads are merged. */
+/* Puts the outermost function that fits first, then its callers. Threads are merged. */
 void direction_callers(struct profile *p, const struct pattern *pattern);
 
 #endif

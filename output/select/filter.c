@@ -1,7 +1,7 @@
 /*
- * Rules on functions are matched once per function and give it a bit for each rule that matches.
- * The bits of its functions then decide what happens to a stack. Rules on samples are applied
- * first.
+ * Applies rules on samples, then rules on functions. The latter are matched once per function and
+ * give it a bit for each rule that matches; the bits of its functions decide what happens to a
+ * stack.
  */
 #include "output/select/filter.h"
 
@@ -23,7 +23,7 @@
 #include "output/select/restack.h"
 
 enum {
-	MAX_RULES = 64, /* of a kind; bits of a mask */
+	MAX_RULES = 64, /* on functions, as bits of a mask; also on thread ids and on names */
 	MAX_LABELS = 32,
 };
 
@@ -277,7 +277,7 @@ static bool keep_sample(void *context, const struct profile_sample *sample)
 	       (sample->time_ns && sample->time_ns >= s->from_ns && sample->time_ns < s->to_ns);
 }
 
-/* The clock of samples began at that time of day. */
+/* The time of day at which the clock of samples was 0. */
 static uint64_t clock_zero(const struct profile *p)
 {
 	return p->meta.start_realtime_ns - p->meta.start_ns;
@@ -292,7 +292,7 @@ static uint64_t time_of_sample(const struct profile *p, const struct moment *m)
 	return time > clock_zero(p) ? time - clock_zero(p) : 0;
 }
 
-/* A sample may be a little older than its recording: without a rule, or from 0 on, it counts. */
+/* Samples a little older than the recording are kept without a rule, and from 0 on. */
 static void set_times(struct samples *s)
 {
 	const struct filter *f = s->filter;
@@ -408,7 +408,7 @@ static bool has_threads(const struct profile *p)
 	return !p->nr_samples;
 }
 
-/* Threads count as labels, too. */
+/* labels_has() takes the ids and the name of a thread as labels, too. */
 static bool has_labels(const struct profile *p)
 {
 	for (size_t i = 0; i < p->nr_samples; i++)

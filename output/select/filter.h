@@ -16,10 +16,10 @@ struct filter;
 struct profile;
 
 enum filter_rule {
-	FILTER_FOCUS,	  /* keep stacks with such a function; of several rules all must match */
-	FILTER_IGNORE,	  /* remove stacks with such a function */
-	FILTER_HIDE,	  /* remove such functions from stacks; their self goes to the caller */
-	FILTER_SHOW_FROM, /* let stacks begin at the first such function; remove those without */
+	FILTER_FOCUS,  /* keep stacks with a function that matches; of several rules all must */
+	FILTER_IGNORE, /* remove stacks with a function that matches */
+	FILTER_HIDE,   /* remove functions that match from stacks; their self goes to the caller */
+	FILTER_SHOW_FROM, /* let stacks begin at the first match; remove those without */
 };
 
 struct filter *filter_new(void);
@@ -36,8 +36,8 @@ void filter_hide_noise(struct filter *filter);
 void filter_hold_gil(struct filter *filter);
 
 /*
- * Keep only threads with this id, or whose name matches. Of several rules one must match. Errors:
- * as above.
+ * Keep only threads with this id, or whose name matches. Of several rules one must match. Errors as
+ * of filter_add_rule().
  */
 int filter_add_thread(struct filter *filter, const char *number_or_text, char *why,
 		      size_t why_size);

@@ -22,7 +22,7 @@ static bool is_drop_gil(const char *name)
 	return cpython_is(name, "drop_gil");
 }
 
-/* These release the GIL for work that does not need it. */
+/* Is it a function of CPython that releases the GIL for work that does not need it? */
 static bool is_save_thread(const char *name)
 {
 	return !strcmp(name, "PyEval_SaveThread") || !strcmp(name, "PyEval_ReleaseThread");
@@ -33,7 +33,7 @@ static bool is_timed_wait(const char *name)
 	return strstr(name, "pthread_cond_timedwait") || strstr(name, "pthread_cond_clockwait");
 }
 
-/* The GIL is a flag with a mutex and two conditions, the only ones that CPython has on Linux. */
+/* Is it a function for conditions? CPython has only the two of the GIL on Linux. */
 static bool is_of_condition(const char *name)
 {
 	return is_timed_wait(name) || strstr(name, "pthread_cond_wait") ||

@@ -43,7 +43,7 @@ bool gil_is_wait(const char *name);
  * The caller frees the array.
  */
 bool *gil_unnamed_functions(const struct profile *p, const struct tree_functions *names);
-/* Does such a function wait for the GIL in a function of that name, which it calls? */
+/* Does an unnamed function of these wait for the GIL while it calls `callee`? */
 bool gil_waits_by(const char *callee);
 
 #endif

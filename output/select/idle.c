@@ -1,7 +1,8 @@
 /*
- * A stack is read from its wait to the root. Functions that only lead to a wait are passed; the
- * first other function decides. A request in progress has a function of its own there, its handler,
- * so a wait inside it is never folded. A stack that lacks the names to tell is kept.
+ * Finds idle waits. A stack is read from its wait to the root. Functions that only lead to a wait
+ * are passed; the first other function decides. A request in progress has a function of its own
+ * there, its handler, so a wait inside it is never folded. A stack that lacks the names to tell is
+ * kept.
  */
 #include "output/select/idle.h"
 

@@ -15,7 +15,7 @@ struct profile;
 struct idle *idle_new(void);
 void idle_free(struct idle *idle); /* NULL is fine */
 
-/* Nothing is folded. */
+/* Turns folding off. */
 void idle_show(struct idle *idle);
 
 /*

@@ -1,6 +1,6 @@
 /*
- * Every recorded block is in the columns of what was allocated, so what is live is a part of their
- * samples, and has the sampling error of that part.
+ * Makes the samples of live memory. Every recorded block is in the columns of allocated memory, so
+ * what is live is a part of their samples, and has the sampling error of that part.
  */
 #include "output/select/live_choice.h"
 
@@ -23,7 +23,7 @@ static uint64_t time_of(const struct profile *p, const struct moment *m, uint64_
 	return time > zero ? time - zero : 0;
 }
 
-/* The moment from which on most was in use. */
+/* The first moment at which most memory was in use. */
 static uint64_t find_peak(const struct profile *p, const struct live_block *blocks, size_t nr,
 			  enum memory_kind kind)
 {
@@ -72,7 +72,7 @@ static int compare_samples(const void *a, const void *b)
 	return (x->sample > y->sample) - (x->sample < y->sample);
 }
 
-/* Adds what is live of the blocks, in the order of the samples of their allocations. */
+/* Replaces the samples of live memory by the blocks that are live, in the order of allocation. */
 static void add_live(struct profile *p, struct live_block *blocks, size_t nr)
 {
 	size_t nr_live = 0;

@@ -1,7 +1,6 @@
 /*
  * Chooses what the columns of live memory show, for recordings that know when sampled blocks
- * were freed: what was live at a moment, at the moment at which it was most, or what nobody has
- * freed.
+ * were freed: what was live at a moment, at the moment at which it was most, or what was not freed.
  */
 #ifndef SPROF_LIVE_CHOICE_H
 #define SPROF_LIVE_CHOICE_H
@@ -11,7 +10,7 @@
 
 struct live_choice {
 	enum profile_live_kind kind;
-	/* LIVE_AT: the moment; LIVE_LEAKS: allocated since then; not set: since a third */
+	/* LIVE_AT: the moment; LIVE_LEAKS: allocated since then; not set: a third of the time */
 	struct moment from;
 	struct moment to; /* LIVE_LEAKS: and before that; not set: two thirds */
 };

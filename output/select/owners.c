@@ -1,6 +1,6 @@
 /*
- * A recording says of each sampled process what it belonged to (struct fact_process). Recordings
- * made before that was kept, merged ones and imported ones say nothing of it.
+ * Makes frames of owners. A recording says of each sampled process what it belonged to (struct
+ * fact_process). Older, merged and imported ones do not.
  */
 #include "output/select/owners.h"
 
@@ -22,7 +22,8 @@ struct named_threads {
 };
 
 /*
- * By process; in it the names of the main thread come first, the last one that it had before all.
+ * Orders threads by process. Each process begins with its main thread under its last name; a thread
+ * that changed its name has several entries.
  */
 static int compare_threads(const void *a, const void *b, void *context)
 {

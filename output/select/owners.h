@@ -1,7 +1,6 @@
 /*
- * Whose samples are: the thread's, the process's, its rank's in a distributed job, the cgroup's,
- * container's or user's that the process belonged to. Owners become frames, in place of stacks or
- * as their roots.
+ * The owner of a sample: its thread, its process, or the rank, cgroup, container or user that the
+ * process belonged to. Owners become frames, in place of stacks or as their roots.
  */
 #ifndef SPROF_OWNERS_H
 #define SPROF_OWNERS_H
@@ -13,8 +12,8 @@ struct profile;
 enum owner { OWNER_THREAD, OWNER_PROCESS, OWNER_RANK, OWNER_CGROUP, OWNER_CONTAINER, OWNER_USER };
 
 /*
- * Each stack becomes one frame, the owner of its sample. `numbers`: threads and processes are named
- * with their numbers, else those of one name are one.
+ * Each stack becomes one frame, the owner of its sample. `numbers`: the names of threads and
+ * processes have their tid or pid, else all of one name are one owner.
  */
 void owners_replace(struct profile *p, enum owner owner, bool numbers);
 /*

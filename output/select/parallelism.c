@@ -1,5 +1,6 @@
 /*
- * Samples of other columns have no such label, and fall into "[unknown]".
+ * Makes frames of the label "parallelism". Samples without it, such as those of other columns, get
+ * the frame "[unknown]".
  */
 #include "output/select/parallelism.h"
 
@@ -27,7 +28,7 @@ static uint32_t frame_of(struct profile *p, const struct profile_sample *s)
 	return profile_named_frame(p, name, strlen(name), FUNCTION_THREAD);
 }
 
-/* Stacks are made anew, with `keep` the old frames above the one of the label. */
+/* Makes each stack anew: the frame of its label and, with `keep`, its old frames above it. */
 static void rewrite(struct profile *p, bool keep)
 {
 	uint32_t *path = NULL;

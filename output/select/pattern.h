@@ -1,6 +1,4 @@
-/*
- * An expression that selects functions by name, module, source file or kind.
- */
+/* An expression that selects functions by name, module, source file or kind. */
 #ifndef SPROF_PATTERN_H
 #define SPROF_PATTERN_H
 

@@ -1,6 +1,4 @@
-/*
- * Rewrites stacks with a wait. A stack without one was running when it was sampled.
- */
+/* Rewrites stacks with a wait. A stack without one was running when it was sampled. */
 #include "output/select/reasons.h"
 
 #include <stdbool.h>
@@ -37,7 +35,7 @@ static const struct tree_function *function_of(const struct reasons *r, const st
 	return &r->names->list[at->function];
 }
 
-/* The first such frame is the reason; what the wait was for, and what ended it, may follow. */
+/* The first frame of a wait is its reason; what it was for, and what ended it, may follow. */
 static size_t find_wait(const struct reasons *r, const struct stack_part *parts, size_t nr)
 {
 	size_t i = 0;

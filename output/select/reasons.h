@@ -20,10 +20,10 @@ void reasons_refine(struct profile *p);
 
 /* Each stack becomes one frame: its reason, or "running". */
 void reasons_replace(struct profile *p);
-/* Puts such a frame at the root of each stack. */
+/* Puts its reason, or "running", at the root of each stack. */
 void reasons_add_root(struct profile *p);
 
-/* The same by the lock that a wait was for: its frame, "GIL", "unknown lock", or "no lock". */
+/* The frame is the lock that a wait was for, "GIL", "unknown lock", or "no lock". */
 void locks_replace(struct profile *p);
 void locks_add_root(struct profile *p);
 

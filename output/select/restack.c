@@ -1,7 +1,7 @@
 /*
- * Each stack is split into its functions once, however many samples it has, and assembled again. If
- * all functions of a frame are still there in their order, the frame is reused. Otherwise each of
- * them becomes a frame of its own.
+ * Splits each stack into its functions once, however many samples it has, and assembles it again.
+ * If all functions of a frame are still there in their order, the frame is reused. Otherwise each
+ * of them becomes a frame of its own.
  */
 #include "output/select/restack.h"
 
