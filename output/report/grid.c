@@ -1,6 +1,7 @@
 /*
- * Each cell becomes text and JSON when it is added. The bytes of all cells lie one after the other,
- * so a table of a million rows is not a million small pieces of memory. grid_write.c writes them.
+ * Fills grids. Each cell becomes text and JSON when it is added. The bytes of all cells lie one
+ * after the other, so a table of a million rows is not a million small pieces of memory.
+ * grid_write.c writes them.
  */
 #include "output/report/grid.h"
 

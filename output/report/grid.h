@@ -1,6 +1,6 @@
 /*
- * The table that every report is: written as aligned text for a terminal, as Markdown for a page,
- * or as JSON for programs. A cell knows what kind of figure it is, so every table prints a time, a
+ * The table behind every report: written as aligned text for a terminal, as Markdown for a page, or
+ * as JSON for programs. A cell knows what kind of figure it is, so every table prints a time, a
  * size or a share in the same way; and every table fits a narrow terminal in the same way.
  */
 #ifndef SPROF_GRID_H
@@ -58,7 +58,7 @@ void grid_fini(struct grid *g);
 
 /*
  * Each adds the next cell; a row is full after nr_columns of them. A column whose cells are all
- * empty is not in the text. As JSON (and text):
+ * empty is not in the text. The comments say what a cell is in JSON, and then an example of text.
  */
 void grid_text(struct grid *g, const char *s);		     /* a string */
 void grid_path(struct grid *g, const char *s, size_t depth); /* the same; indented in text */
@@ -84,7 +84,7 @@ void grid_shape(struct grid *g, const uint64_t shape[3]); /* [x, y, z]; 128x1x1 
 void grid_none(struct grid *g);				  /* null; - */
 /* null; the clean text that the caller appends, which is cut at its end */
 struct buffer *grid_cell(struct grid *g);
-/* The same for the last cell of the row; the cells before it stay empty. */
+/* grid_cell() for the last cell of the row; the cells before it stay empty. */
 struct buffer *grid_last_cell(struct grid *g);
 
 /* The colour of the last cell, or of the last row: an escape of the terminal, "\033[1m". */

@@ -31,7 +31,7 @@ void grid_report_events(struct grid *g, uint64_t events, const struct summary *s
 /* `report` is the name of the report in JSON. */
 void grid_report_write(struct buffer *b, const struct grid *g, const struct summary *summary,
 		       const char *report, const struct grid_report_opts *opts);
-/* The same for a table of facts, which no sample stands behind: without the head. */
+/* Writes a table of facts: without the head, as no figure is from samples. */
 void grid_report_write_counted(struct buffer *b, const struct grid *g, const char *report,
 			       const struct grid_report_opts *opts);
 

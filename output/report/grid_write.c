@@ -1,6 +1,6 @@
 /*
- * Writing is only alignment: columns get the width of their widest cell, and in a narrow terminal
- * some columns are left out and names are cut.
+ * Writes grids. Columns get the width of their widest cell, and in a narrow terminal some columns
+ * are left out and names are cut.
  */
 #include "output/report/grid.h"
 
@@ -94,7 +94,7 @@ static size_t width_of(const struct grid *g, size_t column, size_t nr_rows, bool
 	return empty ? 0 : padded && width > NAME_PADDED ? NAME_PADDED : width;
 }
 
-/* Adds the text of a cell, of which nothing is too wide. */
+/* Adds the text of a cell as Markdown, which is never cut. */
 static void add_marked(struct buffer *b, const struct shown *c)
 {
 	for (size_t i = 0; i < c->size; i++) {
@@ -107,7 +107,7 @@ static void add_marked(struct buffer *b, const struct shown *c)
 	}
 }
 
-/* Cuts the indentation first, as long as the name has more room than it needs to be known. */
+/* Cuts a cell: its indentation until NAME_MIN columns of the name fit, then the name. */
 static void add_cut(struct buffer *b, struct shown *c, size_t width, bool unicode)
 {
 	size_t columns = text_columns(c->s, c->size), name = columns - c->prefix;

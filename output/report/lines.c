@@ -313,7 +313,7 @@ static void add_self_part(struct adder *a, uint32_t stack, size_t offset, uint64
 	*part_of(&a->functions[a->row_function[row]].sum, offset) += weight;
 }
 
-/* Of these samples, which are the profile's or weigh their variances. */
+/* Adds up samples: those of the profile, or copies of them that weigh their variances. */
 static void add_parts(struct adder *a, const struct profile *samples, enum profile_column column,
 		      size_t offset, bool of_self)
 {

@@ -210,7 +210,7 @@ static void add_title(struct block *k)
 	buffer_add_char(b, '\n');
 }
 
-/* Times of less interest have keys: a narrow terminal has more use for source text. */
+/* Less important columns have keys: in a narrow terminal they give way to source text. */
 static void add_table(struct block *k)
 {
 	static const struct grid_column kernprof[] = {
@@ -226,7 +226,7 @@ static void add_table(struct block *k)
 		{ "ends", "Kernel", false }, { "ends", "GPU", false },
 		{ NULL, "Source", true },
 	};
-	/* Memory is asked for by lines, wherever it was allocated: its ends are not shown. */
+	/* Without "ends": a line asks for memory, whatever code then allocates it. */
 	static const struct grid_column memory[] = {
 		{ NULL, "Line", false },      { NULL, "Self%", false },
 		{ NULL, "Total%", false },    { "self", "Self", false },

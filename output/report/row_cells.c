@@ -62,7 +62,7 @@ static void add_ratio(struct buffer *b, char separator, double value)
 	buffer_add_char(b, separator);
 }
 
-/* Of a function or node, by its number. */
+/* `number` is that of a function or a node. */
 static void add_margins(struct buffer *b, char separator, const uint64_t *self,
 			const uint64_t *total, size_t number)
 {

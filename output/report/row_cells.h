@@ -11,15 +11,12 @@
 struct buffer;
 struct summary;
 
-/*
- * `by` is the heading of the names: "function", "module", ... Writes at most max_rows lines; 0 =
- * all.
- */
+/* `by` is the heading of the names: "function", "module", ... Writes max_rows lines; 0 = all. */
 void report_cells_write(struct buffer *b, char separator, const struct tree *tree,
 			const struct summary *summary, enum ranking_key key, const char *by,
 			uint32_t max_rows);
 
-/* The same for the nodes of the tree, depth first, each with the number of its parent's line. */
+/* Writes the nodes of the tree, depth first, each with the number of its parent's line. */
 void report_cells_write_tree(struct buffer *b, char separator, const struct tree *tree,
 			     const struct summary *summary, const char *by);
 

@@ -1,6 +1,4 @@
-/*
- * The system calls that targets made: a table made from FACT_SYSTEM_CALL (core/profile/facts.h).
- */
+/* The system calls that targets made: a table made from FACT_SYSTEM_CALL (core/profile/facts.h). */
 #ifndef SPROF_SYSCALLS_REPORT_H
 #define SPROF_SYSCALLS_REPORT_H
 

@@ -18,11 +18,11 @@ void report_json_write(struct buffer *b, const struct tree *tree, const struct s
 void report_json_write_tree(struct buffer *b, const struct tree *tree,
 			    const struct summary *summary, const char *by);
 
-/* Writes a table of samples with the same head; "report" names the table, in place of "by". */
+/* Writes the head and a table of samples; "report" names the table, in place of "by". */
 void report_json_write_grid(struct buffer *b, const struct summary *summary, const char *report,
 			    const struct grid *grid, uint32_t max_rows);
 
-/* The same, with all rows of a second table as the member `name`; second NULL: without it. */
+/* Writes also all rows of a second table, as the member `name`; second NULL: none. */
 void report_json_write_grids(struct buffer *b, const struct summary *summary, const char *report,
 			     const struct grid *grid, uint32_t max_rows, const char *name,
 			     const struct grid *second);

@@ -20,7 +20,7 @@ struct tree;
 void tree_table_add_rows(struct buffer *b, const struct tree *tree, const struct summary *summary,
 			 const struct table_opts *opts, uint32_t min_parts);
 
-/* The same below the lines of table_add_head(). */
+/* Writes the lines of table_add_head(), and below them those rows. */
 void tree_table_write(struct buffer *b, const struct tree *tree, const struct summary *summary,
 		      const struct table_opts *opts, uint32_t min_parts);
 
