@@ -140,7 +140,7 @@ static int compare_u32(uint32_t a, uint32_t b)
 	return a < b ? -1 : a > b;
 }
 
-/* By function, its self costs before its calls. */
+/* Orders costs by function, the self costs of each before its calls. */
 static int compare_costs(const void *a, const void *b)
 {
 	const struct cost *x = a, *y = b;

@@ -1,5 +1,5 @@
 /*
- * Each table of facts (core/profile/facts.h) becomes a list of slices, which chrome_tracks.c lays
+ * Makes a list of slices of each table of facts (core/profile/facts.h), which chrome_tracks.c lays
  * out in tracks. A GPU of a process is shown as a process of its own, with a track per stream.
  */
 #include "output/export/chrome_gpu.h"

@@ -1,6 +1,6 @@
 /*
- * Slices are sorted by track and start, so each goes into the first lane in which no open slice
- * would cross it, and one pass places them all.
+ * Places slices in tracks. They are sorted by track and start, so each goes into the first lane in
+ * which no open slice would cross it, and one pass places them all.
  */
 #include "output/export/chrome_tracks.h"
 

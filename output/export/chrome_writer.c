@@ -13,7 +13,7 @@
 #include "output/text/text.h"
 #include "output/tree/ranking.h"
 
-/* "kernel" is what readers of traces take for work of a GPU. */
+/* Readers take the category "kernel" for GPU work, so the Linux kernel gets another name. */
 static const char *category(uint8_t kind)
 {
 	return kind == FUNCTION_KERNEL ? "linux-kernel" : ranking_kind_name(kind);

@@ -48,7 +48,7 @@ static uint32_t string_id(struct writer *w, const char *s)
 	return profile_string(w->strings, w->text.data, w->text.size);
 }
 
-/* Adds an AnyValue, the field of that number in `message`: `text`, or for NULL the number. */
+/* Adds a field of type AnyValue to `message`: `text`, or where that is NULL, `number`. */
 static void add_any_value(struct buffer *message, uint32_t field, const char *text, uint64_t number)
 {
 	struct buffer value = { 0 }, clean = { 0 };

@@ -272,7 +272,7 @@ static void add_line(struct writer *w, uint64_t function, uint32_t line)
 	protobuf_add_message(&w->message, PPROF_LOCATION_LINE, &w->inner);
 }
 
-/* `number`: of a function, or behind all functions that of a frame which is a marker. */
+/* `number`: that of a function, or the number of functions plus that of a marker's frame. */
 static uint32_t function_id(struct writer *w, size_t number)
 {
 	if (!w->function_ids[number]) {
@@ -334,8 +334,8 @@ static bool is_command(const struct profile *p, uint32_t module)
 }
 
 /*
- * The program: that of the command, else the one under which most samples lie. The first sample can
- * be of sprof itself, before it became the program. PROFILE_NONE: there is none.
+ * The module of the program: that of the command, else the one under which most samples lie. The
+ * first sample can be of sprof itself, before it became the program. PROFILE_NONE: there is none.
  */
 static uint32_t main_module(const struct profile *p)
 {

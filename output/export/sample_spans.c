@@ -1,8 +1,8 @@
 /*
- * A sample becomes a span that is as long as its weight and ends when the sample was taken; a
- * function that two neighbours share is one span. Spans that would overlap or leave a gap of less
- * than half their length are moved together: sums are exact, and times are wrong by half a period
- * at most.
+ * Makes spans of samples. A span is as long as the weight of its sample and ends when the sample
+ * was taken; a function that two neighbours share is one span. Spans that would overlap or leave a
+ * gap of less than half their length are moved together: sums are exact, and times are wrong by
+ * half a period at most.
  */
 #include "output/export/sample_spans.h"
 

@@ -1,5 +1,5 @@
 /*
- * The samples are sorted once by thread, column and time, and cut into tracks where thread or
+ * Sorts the samples once by thread, column and time, and cuts them into tracks where thread or
  * column changes. Two threads with one pid and tid but different names are different tracks.
  */
 #include "output/export/thread_tracks.h"

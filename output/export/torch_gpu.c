@@ -1,8 +1,8 @@
 /*
- * Kineto, the library inside torch.profiler, gives a GPU the number of its device as process and a
- * stream the number of the stream as thread; a call and its work have one correlation id, and an
- * arrow "ac2g" leads from the one to the other. "External id" leads to the annotation in which the
- * call was made.
+ * Writes events as Kineto does, the library inside torch.profiler: the process of a GPU is the
+ * number of its device, and the thread of a stream the number of the stream; a call and its work
+ * have one correlation id, and an arrow "ac2g" leads from the call to the work. "External id" leads
+ * to the annotation in which the call was made.
  */
 #include "output/export/torch_gpu.h"
 
@@ -146,13 +146,13 @@ static void add_shape(struct writer *w, const struct fact_gpu_activity *a)
 	buffer_printf(b, ",\"blocks per SM\":%.6g,\"warps per SM\":%.6g", blocks, blocks * warps);
 	if (!d->max_warps_per_sm || !occupancy_percent(d, &shape, &percent))
 		return;
-	/* a small grid does not fill what would fit */
+	/* a small grid has fewer blocks than would fit */
 	double most = 100 * blocks * warps / (double)d->max_warps_per_sm;
 
 	buffer_printf(b, ",\"est. achieved occupancy %%\":%.0f", most < percent ? most : percent);
 }
 
-/* Readers tell copies and fills from kernels by these words. CUpti_ActivityMemcpyKind. */
+/* Readers tell copies and fills from kernels by these words; by CUpti_ActivityMemcpyKind. */
 static const char *name_of(const struct writer *w, const struct fact_gpu_activity *a)
 {
 	static const char *const copies[] = { "Memcpy Unknown", "Memcpy HtoD", "Memcpy DtoH",

@@ -1,4 +1,7 @@
-/* Ranks come from the launcher of the job (FACT_RANK); readers demand one rank per file. */
+/*
+ * Divides a profile into files by process, because readers demand one rank per file. Ranks come
+ * from the launcher of the job (FACT_RANK).
+ */
 #include "output/export/torch_parts.h"
 
 #include <stdbool.h>
@@ -72,7 +75,7 @@ static int compare_parts(const void *a, const void *b)
 	return x->pid < y->pid ? -1 : x->pid > y->pid;
 }
 
-/* Parts are sorted by rank, those without at the end; the first of two with one rank keeps it. */
+/* Parts are sorted by rank, those without one last; of two with one rank the first keeps it. */
 static void number_the_rest(struct torch_part *parts, size_t nr)
 {
 	uint64_t *taken = xreallocarray(NULL, nr + 1, sizeof(*taken));

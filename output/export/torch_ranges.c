@@ -1,6 +1,7 @@
 /*
- * Ranges and calls of a thread are gone through together in order of time, with the open ranges on
- * a stack. A recording is untrusted: the stack and the streams of a range are bounded.
+ * Finds the ranges around each call: both are gone through together by thread and time, with the
+ * open ranges on a stack. A recording is untrusted: the stack and the streams of a range are
+ * bounded.
  */
 #include "output/export/torch_ranges.h"
 
@@ -12,7 +13,7 @@
 #include "core/profile/profile.h"
 
 #define MAX_DEPTH 128	/* as deep as the library in the target counts ranges */
-#define MAX_EXTENTS 32u /* streams of one range; work in others is not shown as its */
+#define MAX_EXTENTS 32u /* streams of one range; its work in further streams is not shown */
 
 /* A call with GPU work, in the order of the sweep. */
 struct call {

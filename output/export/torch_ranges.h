@@ -14,17 +14,17 @@ struct torch_range {
 	uint32_t name;	 /* string */
 	uint32_t thread; /* thread, or PROFILE_NONE */
 	uint64_t start_ns, end_ns;
-	uint32_t first; /* in torch_ranges.extents, and then by `next`; UINT32_MAX: none */
+	uint32_t first; /* extent, whose `next` is the next one of the range; UINT32_MAX: none */
 	uint32_t nr_extents;
 	uint32_t crosses; /* it may end in another thread: nothing is counted as inside of it */
 };
 
-/* From the start of the first work in one stream that a range launched to the end of the last. */
+/* The work of a range in one stream: from the start of the first to the end of the last. */
 struct torch_extent {
 	uint64_t device, stream;
 	uint64_t start_ns, end_ns;
 	uint32_t range; /* in torch_ranges.list */
-	uint32_t next;	/* of the same range; UINT32_MAX: none */
+	uint32_t next;	/* extent of the same range; UINT32_MAX: none */
 };
 
 struct torch_ranges {
@@ -37,7 +37,7 @@ struct torch_ranges {
 void torch_ranges_init(struct torch_ranges *r, const struct profile *p, uint32_t pid);
 void torch_ranges_fini(struct torch_ranges *r);
 
-/* 1 + the index of the innermost range around the call of that row of FACT_GPU_ACTIVITY, or 0. */
+/* 1 + the index of the innermost range around the call of a row of FACT_GPU_ACTIVITY, or 0. */
 static inline uint32_t torch_ranges_of(const struct torch_ranges *r, size_t activity)
 {
 	return r->of_activity[activity];
