@@ -1,5 +1,5 @@
 /*
- * The time of a GPU is what was observed of it: busy plus idle, summed over processes and devices.
+ * Finds hints in what was observed of GPUs: busy plus idle time, summed over processes and devices.
  * The idle column names the reason as a thread ("GPU 0 idle: ..."), whose stacks are those of the
  * code that kept the GPU waiting (gpu/blame.c).
  * lint: table
@@ -17,9 +17,9 @@ enum { LATE = 1, AFTER_SYNC = 2 };
 
 struct gpu_rule {
 	const char *code, *title, *remedy;
-	size_t field;	  /* of fact_gpu_device */
-	size_t less;	  /* the same, subtracted; 0 = nothing */
-	uint32_t reasons; /* or else the idle time of these reasons */
+	size_t field;	  /* offset of a time in fact_gpu_device */
+	size_t less;	  /* offset of a time that is subtracted; 0 = none */
+	uint32_t reasons; /* instead of `field`: the idle time of these reasons */
 	uint32_t min_percent;
 	enum profile_column column;
 	const char *unless; /* codes of hints that say more, or NULL */

@@ -11,7 +11,7 @@ struct hint;
 
 enum { MAX_GPU_HINTS = 8 };
 
-/* Returns the function to name for a stack, 0 = none; a number below nr_functions. */
+/* Returns the function to name for a stack, a number below nr_functions; 0 = none. */
 typedef uint32_t (*gpu_hints_where)(const void *context, uint32_t stack);
 
 /*

@@ -1,4 +1,4 @@
-/* One pass over the samples for each kind of evidence. */
+/* Finds the evidence of hints, each kind in one pass over the samples. */
 #include "output/hints/hint_evidence.h"
 
 #include <stdlib.h>
@@ -22,8 +22,8 @@ static uint32_t find_largest(const uint64_t *weights, size_t nr)
 /* ---- who holds the GIL */
 
 /*
- * A thread that holds the GIL may also wait, in code that does not release it, or for a CPU. The
- * column of both together has each of these samples again.
+ * A thread that holds the GIL may also wait, in code that does not release it, or for a CPU.
+ * COLUMN_WALL is left out, because it repeats the samples of these columns.
  */
 static bool holds_gil(const struct profile_sample *s)
 {
@@ -31,7 +31,7 @@ static bool holds_gil(const struct profile_sample *s)
 				      s->column == COLUMN_RUNNABLE);
 }
 
-/* The thread that held it longest in that function. */
+/* Returns the thread that held the GIL longest below that function, or 0. */
 static uint32_t find_thread(const struct hint_stacks *f, uint32_t function)
 {
 	const struct profile *p = f->p;
@@ -118,7 +118,7 @@ static double share(uint64_t part, uint64_t whole)
 	return whole ? (double)part / (double)whole : 0;
 }
 
-/* Where in the program that worker loads. */
+/* Finds the function of the program below which the worker `pid` loads most. */
 static void find_place(const struct hint_stacks *f, struct hint *h, uint32_t pid)
 {
 	const struct profile *p = f->p;

@@ -1,6 +1,6 @@
 /*
- * Finds the hints that the samples prove. Each function is marked once; for each stack it is found
- * once which rules match and below which function of the program; then samples are only added up.
+ * Finds the hints that the samples prove. Each function gets its marks once, and each stack the
+ * rules that match it and the functions of the program to name; then samples are only added up.
  */
 #include "output/hints/hints.h"
 
@@ -102,7 +102,7 @@ static size_t find_rule(const struct finder *f, const struct hint_rule *r)
 	return f->nr_functions;
 }
 
-/* Finds the nearest function of the program above it, or of a library if the stack has no other. */
+/* Finds the nearest Python function below which `at` runs: of the program, else of a library. */
 static uint32_t find_where(const struct finder *f, size_t at)
 {
 	uint32_t nearest = 0;
@@ -156,7 +156,7 @@ static bool fits(const struct finder *f, const struct profile_sample *s, int rul
 	return f->rules[s->stack] >> rule & 1;
 }
 
-/* By thread: does it run such functions at all? */
+/* By thread: does the rule match any of its stacks? */
 static bool *threads_of(const struct finder *f, int rule, enum profile_column column)
 {
 	const struct profile *p = f->p;

@@ -33,10 +33,10 @@ struct hint {
 	uint64_t where_weight;
 	/* the Python function below which the GIL was held longest; "" = not known; owned */
 	char *holder;
-	uint32_t holder_tid;	      /* and the thread that did so longest; 0 = not known */
-	uint64_t holder_weight, held; /* its time with the GIL, and that of all */
-	uint64_t held_off_cpu;	      /* of that, not on a CPU */
-	/* processes that load data for the one that waits */
+	uint32_t holder_tid;	      /* the thread that held it longest there; 0 = not known */
+	uint64_t holder_weight, held; /* time with the GIL: of `holder`, and of all code */
+	uint64_t held_off_cpu;	      /* part of `held` that was not on a CPU */
+	/* processes that load data for the waiting one */
 	uint32_t nr_workers;
 	struct hint_worker {
 		uint32_t pid;
