@@ -1,6 +1,7 @@
 /*
- * Rates are operations by the time of the kernels that the calls launched. Each number says where
- * it is from: the arguments of which function, and for peaks whose figures.
+ * Writes the table of operations. Rates are operations divided by the time of the kernels that the
+ * calls launched. Each row says what its operations were counted from, and each peak whose figures
+ * it follows.
  */
 #include "output/kernels/flops_report.h"
 
@@ -138,7 +139,7 @@ static void add_calls(struct buffer *b, uint64_t nr, const char *what)
 			      (unsigned long long)nr, nr == 1 ? "" : "s");
 }
 
-/* Where the number of operations is from, and which calls it lacks. */
+/* Says what the number of operations was counted from, and which calls it lacks. */
 static void add_from(struct grid *g, const struct flops_row *r)
 {
 	struct buffer text = { 0 };

@@ -18,8 +18,8 @@ struct profile;
 bool flops_report_is_row(const char *name);
 
 /*
- * Most operations first. `rows` is such a name, NULL for "function". False, with nothing written,
- * if the profile has no such facts.
+ * Most operations first. `rows` is one of these names, or NULL for "function". False, with nothing
+ * written, if the profile has no counted operations.
  */
 bool flops_report_write(struct buffer *b, const struct profile *p, const char *rows,
 			const struct grid_report_opts *opts);
@@ -27,7 +27,7 @@ bool flops_report_write(struct buffer *b, const struct profile *p, const char *r
 /* ---- the rows, without their text */
 enum flops_by {
 	FLOPS_BY_FUNCTION, /* that made the call */
-	FLOPS_BY_LINE,	   /* the innermost one of the program's own code, where it is known */
+	FLOPS_BY_LINE,	   /* the innermost line of the program's own code, where it is known */
 	FLOPS_BY_OPERATOR,
 	FLOPS_BY_RANGE, /* with those inside it */
 	FLOPS_BY_CALL,	/* of the library */
@@ -38,14 +38,14 @@ enum flops_by {
 struct flops_row {
 	char *name;
 	unsigned __int128 flops; /* by kernel: the calls' operations, shared by time */
-	uint64_t calls;		 /* that the operations are of; by kernel: launches */
-	uint64_t unknown, failed, captured, saturated; /* other calls, and those with too many */
+	uint64_t calls;		 /* with a known number of operations; by kernel: launches */
+	uint64_t unknown, failed, captured, saturated; /* other calls; `saturated` are in `calls` */
 	uint64_t gpu_ns;			       /* of the kernels of all calls */
-	uint64_t counted_ns;			       /* of those that the operations are of */
-	double ideal_ns;			       /* how long these would take at their peak */
-	bool has_peak;				       /* the peak of all of these is known */
-	uint32_t types;				       /* bits: 1 << enum gpu_flops_type */
-	struct buffer from;			       /* "cublasSgemm_v2 arguments, cuDNN plan" */
+	uint64_t counted_ns;			       /* of the kernels of `calls` */
+	double ideal_ns;    /* what counted_ns would be at the peak rate */
+	bool has_peak;	    /* the peak is known for all of counted_ns */
+	uint32_t types;	    /* bits: 1 << enum gpu_flops_type */
+	struct buffer from; /* "cublasSgemm_v2 arguments, cuDNN plan" */
 };
 
 struct flops_rows {

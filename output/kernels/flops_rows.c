@@ -1,6 +1,6 @@
 /*
- * An entry is one FACT_GPU_FLOPS with its kernels. Each is added to the row of its name, and by
- * range to those of all ranges around it.
+ * Adds up entries, each one FACT_GPU_FLOPS with its kernels: each is added to the row of its name,
+ * and by range to the rows of all ranges around it.
  */
 #include "output/kernels/flops_report.h"
 
@@ -48,13 +48,13 @@ static int by_entry(const void *a, const void *b)
 	return x->id < y->id ? -1 : x->id > y->id;
 }
 
-/* A file may say anything: what the sums of a row cannot hold counts as its largest value. */
+/* Adds without overflow, as a file may hold any numbers. */
 static uint64_t add(uint64_t a, uint64_t b)
 {
 	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
 
-/* Operations of an entry are shared out to its kernels by time. */
+/* The part of an entry's operations that a kernel with this time gets: shared by time. */
 static unsigned __int128 part_of(const struct entry *e, uint64_t ns)
 {
 	if (!e->gpu_ns || ns >= e->gpu_ns)
@@ -172,7 +172,7 @@ static void add_kernels(const struct context *c, const struct entry *e)
 	}
 }
 
-/* The last frame of the program that the walk came to: what the row is called, by line. */
+/* The innermost line of the program so far, else of any code: the name of a row by line. */
 struct place {
 	uint32_t function, line;
 	bool is_own;
@@ -188,7 +188,7 @@ static void take_line(struct place *best, const struct tree_function *f, uint32_
 	*best = (struct place){ function, line, is_own };
 }
 
-/* Returns the name, which the caller frees; by operator and line what the whole stack says. */
+/* Names the row of a stack: by operator, by line or by function. The caller frees the name. */
 static char *name_of(const struct context *c, const struct profile_stack *stack)
 {
 	struct naming_walk at = { .p = c->p, .names = &c->names, .stack = stack };
@@ -222,7 +222,7 @@ static char *name_of(const struct context *c, const struct profile_stack *stack)
 	return xstrdup(leaf ? leaf->name : "[no stack]");
 }
 
-/* All ranges around the call, each as the path to it. */
+/* Adds the entry to a row for each range around the call, named by the path to it. */
 static void add_ranges(const struct context *c, const struct entry *e,
 		       const struct profile_stack *stack)
 {

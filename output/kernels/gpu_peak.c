@@ -1,7 +1,8 @@
 /*
- * The table has operations per clock and multiprocessor, an addition and a multiplication being
- * two. Each row follows from NVIDIA's white paper of that architecture, which gives operations per
- * second, multiprocessors and boost clocks of its products.
+ * Knows the peaks of GPUs by architecture, as operations per clock and multiprocessor; an addition
+ * and a multiplication are two. Each row of the table follows from NVIDIA's white paper of that
+ * architecture, which gives operations per second, multiprocessors and boost clocks of its
+ * products.
  */
 #include "output/kernels/gpu_peak.h"
 
@@ -86,7 +87,7 @@ static const struct architecture *find(const struct fact_gpu_device *d)
 	return NULL;
 }
 
-/* Done by units that multiply matrices, with sums in FP32. */
+/* Do matrix units compute this type with sums in FP32? GeForce does that at half the rate. */
 static bool sums_in_single(uint64_t type)
 {
 	return type == GPU_FLOPS_TF32 || type == GPU_FLOPS_FP16 || type == GPU_FLOPS_BF16 ||

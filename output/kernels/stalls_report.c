@@ -1,7 +1,7 @@
 /*
- * Instructions of one source line are one place; without lines each instruction is. A row is a
- * kernel, a place and a reason, in one process. Shares are of samples, which say nothing of how
- * long a kernel ran: that is in the table of GPU work.
+ * Writes the table of samples inside kernels. A row is a kernel, a place and a reason, in one
+ * process; a place is a source line, or an instruction without one. Shares are of samples, which
+ * say nothing of how long a kernel ran: that is in the table of GPU work.
  */
 #include "output/kernels/stalls_report.h"
 
@@ -44,7 +44,7 @@ static int by_kernel(const struct fact_gpu_pc *x, const struct fact_gpu_pc *y)
 	return order ? order : compare(x->kernel, y->kernel);
 }
 
-/* Equal are rows of one place and reason. */
+/* Compares by kernel, reason and place. */
 static int by_place(const void *a, const void *b)
 {
 	const struct fact_gpu_pc *x = ((const struct place *)a)->of;
@@ -74,7 +74,7 @@ static int by_samples(const void *a, const void *b)
 	return order ? order : by_place(a, b);
 }
 
-/* Sums rows that are equal, which follow one another; returns how many are left. */
+/* Adds up neighbours that by_place() calls equal; returns how many rows are left. */
 static size_t merge(struct place *places, size_t nr)
 {
 	size_t kept = 0;
