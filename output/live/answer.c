@@ -1,6 +1,6 @@
 /*
- * The steps are those of sprof report, in its order: filter, reasons of waits, idle waits,
- * wall-clock time, the tree of the stacks as they were recorded, and then the rows.
+ * Makes answers in the steps of sprof report, in its order: reasons of waits, idle waits, the
+ * filter, wall-clock time, the tree of the stacks as they were recorded, and then the rows.
  */
 #include "output/live/answer.h"
 
@@ -39,7 +39,7 @@ void live_question_fini(struct live_question *q)
 	q->focus = q->detail_name = NULL;
 }
 
-/* Also where it fails the profile is complete; a.why says what was left out. */
+/* If the filter fails, the profile is left as it is, and a->why says so. */
 static void filter_profile(struct live_answer *a, struct profile *p)
 {
 	struct filter *filter = filter_new();
@@ -82,7 +82,7 @@ static bool build(struct live_answer *a, struct live_tree *t)
 	return true;
 }
 
-/* The tree after the stacks were rewritten; the trust is that of `before`. */
+/* Builds the tree again after its stacks were rewritten, with the counts of `before` about them. */
 static bool rebuild(struct live_answer *a, struct live_tree *t, const struct summary *before)
 {
 	const struct summary kept = *before;

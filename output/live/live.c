@@ -1,6 +1,7 @@
 /*
- * The vocabulary (strings, modules, frames, stacks) is one profile without samples, which only
- * grows, because a source keeps the ids that it was given; its limits are those of live_limits.
+ * Takes what a source hands over. The vocabulary (strings, modules, frames, stacks) is one profile
+ * without samples, which only grows, because a source keeps the ids that it was given; its limits
+ * are those of live_limits.
  */
 #include "output/live/live.h"
 

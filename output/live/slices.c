@@ -1,6 +1,6 @@
 /*
- * Slices lie in a ring by their second. Entries of the present slice, and of the sum of all that is
- * old, are found by a hash table; a sample that is late is appended to its slice as it is.
+ * Keeps slices in a ring by their second. Entries of the present slice, and of the sum of all that
+ * is old, are found by a hash table; a sample that is late is appended to its slice as it is.
  */
 #include "output/live/slices.h"
 
@@ -14,7 +14,7 @@
 #define SECOND_NS 1000000000ull
 #define MAX_WINDOW_S 3600u
 
-/* Equal samples. */
+/* Equal samples, added up. */
 struct entry {
 	uint64_t weight;
 	uint32_t stack, thread, labels;
@@ -283,7 +283,7 @@ static uint64_t growth(uint64_t now, uint64_t before)
 	return now > before ? now - before : 0;
 }
 
-/* How many samples an entry becomes. Where values are exact sums, one has it all. */
+/* How many samples an entry becomes. In exact columns one sample has the whole sum. */
 static uint64_t samples_of(const struct entry *e, uint32_t shift)
 {
 	uint64_t nr = column_table[e->column].exact ? 1 : e->nr >> shift;
@@ -310,7 +310,7 @@ static uint32_t shift_of(const struct slices *s)
 {
 	uint32_t shift = 0;
 
-	/* There are never more entries than that, so an end is sure. */
+	/* Ends, because each entry becomes one sample at last, and there are not more entries. */
 	while (shift < 31 && nr_samples(s, shift) > SLICES_MAX_SAMPLES)
 		shift++;
 	return shift;
@@ -340,7 +340,7 @@ void slices_span(const struct slices *s, struct slices_span *ret)
 			growth(now->nr_incomplete[i], before->nr_incomplete[i]);
 }
 
-/* The first samples have a ns more where the sum of weights cannot be divided. */
+/* If the weight does not divide evenly, the first samples of an entry weigh one more. */
 static struct profile_sample *add_samples(struct profile_sample *to, const struct entries *all,
 					  uint64_t time_ns, uint32_t shift)
 {

@@ -26,7 +26,7 @@ void slices_free(struct slices *s); /* NULL is fine */
 
 /*
  * Says what time it is, and the counters of the source so far. To be called before the samples of a
- * new second are added, and often enough that a second is not much longer than one.
+ * new second are added, and several times a second: a slice lasts until the first call after it.
  */
 void slices_advance(struct slices *s, uint64_t now_ns, const struct profile_stats *stats);
 
