@@ -1,6 +1,6 @@
 /*
- * Lists the files with the most functions whose rules were derived, as many files as fit in the
- * line.
+ * Lists the files with the most functions whose rules were derived: up to MAX_FILES, if they fit in
+ * the line.
  */
 #include "output/insight/derived_rules_note.h"
 
@@ -15,7 +15,6 @@
 #include "core/profile/profile.h"
 #include "output/text/text.h"
 
-/* fewer are not worth a note: most files have two such functions, _init and _fini */
 #define MAX_FILES 3
 #define ROOM_FOR_REST 20 /* columns of ", 16384 files more" */
 

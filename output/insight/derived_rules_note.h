@@ -12,8 +12,8 @@ struct profile;
 
 /*
  * Appends an empty line and "Unwind rules read from machine code: libtorch_cpu.so (1626 functions),
- * [jit] (14), 3 files more": the files with the most such functions, as many as fit in `columns`
- * (0: no terminal), but at least one. Appends nothing if there are none.
+ * [jit] (14), 3 files more": the files with the most such functions, up to three, as many as fit in
+ * `columns` (0: no terminal), but at least one. Appends nothing if there are none.
  */
 void derived_rules_note_add(struct buffer *b, const struct profile *profile, size_t columns);
 

@@ -1,6 +1,7 @@
 /*
- * An estimate holds what was launched since the first pause. What was collected before is exact,
- * and is not in it: the row of FACT_GPU_WORK less what that shares with the estimate.
+ * Writes the changes of collecting, and the estimates. An estimate is of what was launched since
+ * the first pause. What was collected before is exact: the row of FACT_GPU_WORK less what the
+ * estimate has seen of it.
  */
 #include "output/insight/gpu_estimates.h"
 
@@ -83,7 +84,7 @@ static struct fact_gpu_work exact_part(const struct profile *p, const struct fac
 	return part;
 }
 
-/* 95 %, from a standard error. */
+/* Half the width of the 95 % confidence interval, from the standard error. */
 static uint64_t margin_of(uint64_t error)
 {
 	return error > UINT64_MAX / 2 ? UINT64_MAX : (uint64_t)((double)error * 1.96);

@@ -1,7 +1,4 @@
-/*
- * How collecting was limited (sprof record --max-overhead), and estimates of what was not seen for
- * it.
- */
+/* How collecting was limited (sprof record --max-overhead), and estimates of what it missed. */
 #ifndef SPROF_GPU_ESTIMATES_REPORT_H
 #define SPROF_GPU_ESTIMATES_REPORT_H
 

@@ -70,7 +70,7 @@ static bool work_is_of_several(const struct fact_gpu_work **rows, size_t nr)
 	return false;
 }
 
-/* The grid of all launches, or from how many blocks to how many they had. */
+/* Adds the grid of all launches, or, if they differ, their least and greatest number of blocks. */
 static void add_grid(struct grid *g, const struct fact_gpu_work *w)
 {
 	char text[64];
@@ -233,7 +233,7 @@ static bool fill_api(struct grid *g, const struct profile *p)
 	grid_init(g, columns, ARRAY_SIZE(columns));
 	g->not_in_text = calls_are_of_several(rows, nr) ? NULL : "pid";
 	for (size_t i = 0; i < nr; i++) {
-		/* no call is counted in two rows: the driver's, made by the runtime, in one */
+		/* no call counts twice: driver calls inside a runtime call are not counted */
 		grid_share(g, rows[i]->total_ns, total);
 		grid_time(g, rows[i]->total_ns);
 		grid_count(g, rows[i]->calls);

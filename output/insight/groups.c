@@ -1,6 +1,6 @@
 /*
- * One pass over the nodes: as parents come before their children, the group of a node is known
- * before those of its children, which inherit it.
+ * Adds up groups in one pass over the nodes: parents come before their children, so the group of a
+ * node is known before those of its children, which inherit it.
  */
 #include "output/insight/groups.h"
 

@@ -1,6 +1,7 @@
 /*
- * On a stack the frames of the thread that waits come first, then the reason, the lock, and the
- * frames of the thread that ended the wait, its leaf first (record --wakers).
+ * Finds the functions before and after the lock on each stack: first come the frames of the thread
+ * that waits, then the reason, the lock, and the frames of the thread that ended the wait, its leaf
+ * first (record --wakers).
  */
 #include "output/insight/lock_frames.h"
 
@@ -39,8 +40,8 @@ struct lock_frames {
 };
 
 /*
- * A function of the program is better than one of a library. Of several, the last is taken with
- * `last`, else the first.
+ * Sets *best to the function if it is better: one of the program is better than one of a library,
+ * and of two such the later one if `last` is set, else the earlier one.
  */
 static void take(const struct tree_functions *names, uint32_t function, bool last, uint32_t *best)
 {
@@ -66,7 +67,7 @@ static struct told read_stack(const struct profile *p, const struct tree_functio
 		if (f->kind == FUNCTION_WAIT && !told.lock &&
 		    !strncmp(f->name, LOCK_PREFIX, strlen(LOCK_PREFIX)))
 			told.lock = strtoull(f->name + strlen("lock "), NULL, 16);
-		/* Of the waiter the innermost function counts, which comes last. */
+		/* The innermost function of the waiter comes last, that of the waker first. */
 		if (told.lock)
 			take(names, function, false, &told.function[RELEASED_IN]);
 		else

@@ -13,8 +13,8 @@ struct lock_frames;
 struct lock_frames *lock_frames_new(const struct profile *p);
 void lock_frames_free(struct lock_frames *frames);
 /*
- * The functions below which most of the time was waited for that lock, and whose waking ended it;
- * "": not known. The strings live as long as `frames`.
+ * The function that waited longest for the lock, and the function whose release ended the longest
+ * waits; "": not known. The strings live as long as `frames`.
  */
 const char *lock_frames_wanted_in(const struct lock_frames *frames, uint64_t pid, uint64_t address);
 const char *lock_frames_released_in(const struct lock_frames *frames, uint64_t pid,

@@ -1,6 +1,7 @@
 /*
- * A row for each lock, waiting thread and holder; rows of one lock stand together, and the locks
- * are in the order of their sums. Where a lock has several rows, one with its sum comes first.
+ * Writes a row for each lock, waiting thread and holder. Rows of one lock stand together, and the
+ * locks are in the order of their sums. Where a lock has several rows, one with its sum comes
+ * first.
  */
 #include "output/insight/locks_report.h"
 
@@ -17,13 +18,13 @@
 #include "output/report/grid.h"
 #include "output/report/grid_report.h"
 
-/* The margin that contains the true value 95 times in 100. */
+/* Half the width of a 95 % confidence interval, in standard errors. */
 #define MARGIN 1.96
 
 struct lock_line {
 	const struct fact_lock_wait *row;
 	uint64_t lock_ns; /* of all rows of the lock */
-	size_t nr;	  /* of them */
+	size_t nr;	  /* rows of the lock */
 };
 
 static int by_lock(const void *a, const void *b)
@@ -141,7 +142,7 @@ static void add_figures(struct grid *g, const struct fact_lock_wait *r)
 	grid_time(g, r->longest_ns);
 }
 
-/* The sum of the rows of a lock. */
+/* Adds a row with the sum of the rows of a lock. */
 static void add_sum(struct grid *g, const struct profile *p, const struct lock_frames *frames,
 		    const struct lock_line *lines)
 {

@@ -1,7 +1,7 @@
 /*
- * An operator is entered by its call() or redispatch(); everything that runs below belongs to it
- * until another operator is called. The names are those of classes that PyTorch's code generator
- * makes: "add_Tensor" is aten::add.Tensor.
+ * Groups functions by operator. An operator is entered by its call() or redispatch(); everything
+ * that runs below belongs to it until another operator is called. The names are those of classes
+ * that PyTorch's code generator makes: "add_Tensor" is aten::add.Tensor.
  */
 #include "output/insight/operators.h"
 

@@ -43,12 +43,8 @@ struct phase {
 };
 
 struct phases {
-	struct phase *
-		/*
-		 * phases that have time, largest self first; last "other", for stacks that match no
-		 * rule
-		 */
-		list;
+	/* Phases that have time, largest self first; last "other", for stacks without a phase. */
+	struct phase *list;
 	size_t nr;
 };
 

@@ -1,5 +1,5 @@
 /*
- * The changes of each process are sorted by time, with running sums; a tree of maxima over these
+ * Sorts the changes of each process by time and keeps running sums; a tree of maxima over these
  * sums answers for any range of time in logarithmic time.
  */
 #include "output/insight/range_memory.h"
@@ -97,7 +97,7 @@ void range_memory_free(struct range_memory *m)
 	free(m);
 }
 
-/* The number of changes of the processes before, and of this one up to that time. */
+/* The index of the process's first change after that time. */
 static size_t changes_until(const struct range_memory *m, uint64_t pid, uint64_t time_ns)
 {
 	size_t from = 0, to = m->nr;
@@ -114,7 +114,7 @@ static size_t changes_until(const struct range_memory *m, uint64_t pid, uint64_t
 	return from;
 }
 
-/* The greatest sum of the changes from number `from` until before `to`, but at least `least`. */
+/* The greatest running sum at changes [from, to), but at least `least`. */
 static int64_t most_of(const struct range_memory *m, size_t from, size_t to, int64_t least)
 {
 	for (from += m->nr, to += m->nr; from < to; from /= 2, to /= 2) {
