@@ -1,4 +1,4 @@
-/* Any libcurl 7 or 8 has these functions; Debian also has one with GnuTLS, under another name. */
+/* Loads libcurl 7 or 8. Debian's libcurl with GnuTLS has another name and the same functions. */
 #include "output/push/curl_library.h"
 
 #include <dlfcn.h>

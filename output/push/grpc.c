@@ -1,5 +1,6 @@
 /*
- * Trailers are text; the one in base64 holds a google.rpc.Status, with the pause that is asked for.
+ * Reads trailers, which are text; one of them is a google.rpc.Status in base64, which may ask for a
+ * pause.
  */
 #include "output/push/grpc.h"
 
@@ -65,7 +66,7 @@ static const char *value_of(const char *line, size_t size, const char *name, siz
 	return line + at;
 }
 
-/* Digits only; what is no status counts as one that is unknown. */
+/* Anything but a known status is GRPC_STATUS_END, which has the name "an unknown status". */
 static int parse_status(const char *value, size_t size)
 {
 	int status = 0;
@@ -78,7 +79,7 @@ static int parse_status(const char *value, size_t size)
 	return size && status < GRPC_STATUS_END ? status : GRPC_STATUS_END;
 }
 
-/* Whole seconds, rounded up, and at least one. */
+/* The pause in whole seconds, rounded up, and at least one. */
 static uint32_t pause_of(struct cursor retry_info)
 {
 	uint64_t seconds = 0, nanos = 0;

@@ -48,7 +48,7 @@ struct grpc_trailers {
 /* Takes a line "name: value", with or without its line end. Of two of one name the later counts. */
 void grpc_take_header(struct grpc_trailers *trailers, const char *line, size_t size);
 
-/* Appends a message with its five bytes. It was compressed as the header grpc-encoding says. */
+/* Appends a message with its five bytes. It must be compressed as the header grpc-encoding says. */
 void grpc_add_message(struct buffer *b, const void *message, size_t size);
 
 /*

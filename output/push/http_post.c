@@ -1,6 +1,6 @@
 /*
- * One easy handle serves all requests, so that the connection is kept between them. Options that
- * libcurl would take from the environment or from files of the user are those of proxies alone.
+ * Sends requests with one easy handle, so that the connection is kept between them. Of the
+ * environment and the user's files, libcurl reads only the settings of proxies.
  */
 #include "output/push/http_post.h"
 
@@ -164,7 +164,7 @@ static void set_options(struct http *h, const char *url, struct curl_slist *head
 	CURL *c = h->handle;
 
 	h->library.easy_reset(c);
-	/* Before the URL. Libraries that know only one of the two refuse the other. */
+	/* To be set before the URL. A library that knows only one of the two refuses the other. */
 	set(c, OPTION_PROTOCOLS, PROTOCOLS_HTTP);
 	set(c, CURLOPT_PROTOCOLS_STR, "http,https");
 	set(c, CURLOPT_FOLLOWLOCATION, 0L);
@@ -188,7 +188,7 @@ static void set_options(struct http *h, const char *url, struct curl_slist *head
 		set(c, CURLOPT_HTTP_VERSION,
 		    strncasecmp(url, "https:", 6) ? (long)CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE
 						  : (long)CURL_HTTP_VERSION_2TLS);
-		set(c, CURLOPT_HTTPPROXYTUNNEL, 1L); /* to proxies it is a tunnel */
+		set(c, CURLOPT_HTTPPROXYTUNNEL, 1L); /* proxies must pass HTTP/2 on as it is */
 		/* libcurl 7.88 fails in the second call of a connection without TLS. */
 		set(c, CURLOPT_FORBID_REUSE, 1L);
 	}
@@ -215,11 +215,11 @@ static bool is_hopeless(CURLcode code)
 	}
 }
 
-/* What became of it, as far as HTTP tells. */
+/* Fills in the answer to a request, as far as HTTP tells. */
 static void take_result(struct http *h, CURLcode code, const char *error, struct arrival *arrival)
 {
 	struct http_answer *answer = arrival->answer;
-	/* An answer that was too long is one all the same: its status is known. */
+	/* An answer that was cut off still counts: its status is known. */
 	bool answered = !code || arrival->too_much || arrival->trailers.status != GRPC_NONE;
 	long status = 0;
 
@@ -235,7 +235,7 @@ static void take_result(struct http *h, CURLcode code, const char *error, struct
 	answer->never = code && is_hopeless(code);
 }
 
-/* The same for gRPC, whose answers are all of HTTP/2 and have a status of their own. */
+/* Adds what gRPC tells. Its answers are all of HTTP/2 and have a status of their own. */
 static void take_grpc_result(struct http *h, struct arrival *arrival)
 {
 	static const char no_http2[] = "it speaks no HTTP/2, which gRPC needs";

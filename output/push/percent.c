@@ -1,4 +1,4 @@
-/* Decoding never fails: a damaged text still says something. */
+/* Decodes %XX. That never fails: what is damaged stays as it is. */
 #include "output/push/percent.h"
 
 #include <ctype.h>

@@ -1,4 +1,4 @@
-/* A column alone has the period that belongs to it, and a name under which it is asked for. */
+/* Makes a pprof for each column, because a pprof has one period, and receivers one name for it. */
 #include "output/push/pprof_parts.h"
 
 #include <stdlib.h>

@@ -1,4 +1,7 @@
-/* One table has the long and the short names of the labels that sprof sets itself. */
+/*
+ * Sets and finds labels. One table has the long and the short names of the labels that sprof sets
+ * itself.
+ */
 #include "output/push/push_labels.h"
 
 #include <ctype.h>

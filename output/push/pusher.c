@@ -1,7 +1,8 @@
 /*
- * An answer is one of four things: taken; try again (429, 5xx, no connection); refused for what the
- * request is, which no other try changes; or refused for how it was sent (no token, wrong path),
- * which is worth keeping until the user has corrected that.
+ * Sends requests and decides what becomes of them. An answer is one of four things: taken; try
+ * again (429, 5xx, no connection); refused for what the request is, which no other try changes; or
+ * refused for how it was sent (no token, wrong path), which is worth keeping until the user has
+ * corrected that.
  */
 #include "output/push/pusher.h"
 
@@ -104,7 +105,7 @@ static enum outcome outcome_of_grpc(const struct http_answer *a)
 	case GRPC_ALREADY_EXISTS:
 	case GRPC_FAILED_PRECONDITION:
 	case GRPC_INTERNAL: return BAD_REQUEST;
-	default: return BAD_SETTINGS; /* of the call, or what answers speaks no gRPC */
+	default: return BAD_SETTINGS; /* the call is wrong, or the other end speaks no gRPC */
 	}
 }
 
@@ -200,7 +201,7 @@ static bool same_but_numbers(const char *a, const char *b)
 	}
 }
 
-/* A receiver that is down for an hour is one message, not hundreds. */
+/* Reports an error once in a row: a receiver that is down for an hour is one message. */
 static void report(struct pusher *p, const struct http_answer *a)
 {
 	char *text = describe(p, a);
@@ -315,7 +316,7 @@ static bool send_spool(struct pusher *p, uint32_t retry_ms)
 		return true;
 	spool_rewind(p->spool);
 	while (works && spool_next(p->spool, &r)) {
-		/* Of another receiver: it waits for a push to that. */
+		/* a request to another receiver stays until something is pushed to that one */
 		enum outcome o = r.receiver == p->receiver ? send(p, &r, retry_ms) : BAD_SETTINGS;
 
 		if (o == TAKEN || o == BAD_REQUEST)

@@ -39,8 +39,8 @@ int pusher_open(const struct pusher_config *config, struct pusher **ret_pusher);
 void pusher_close(struct pusher *pusher); /* NULL is fine */
 
 /*
- * Sends a request, after what the spool holds. What goes wrong is reported once until something
- * else happens.
+ * Sends a request, after those in the spool. The same error several times in a row is reported
+ * once.
  */
 void pusher_send(struct pusher *pusher, struct push_request *request);
 

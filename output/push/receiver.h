@@ -49,9 +49,7 @@ struct receiver {
 	 * it refused all the same, and appends why. NULL: it takes all or nothing.
 	 */
 	uint64_t (*rejected)(const void *answer, size_t size, struct buffer *ret_why);
-	/*
-	 * Appends what a refusal says, not cleaned, if it is not in plain text. NULL: it is.
-	 */
+	/* Appends what a refusal says, not cleaned, if it is not in plain text. NULL: it is. */
 	void (*reason)(const void *answer, size_t size, struct buffer *ret_why);
 };
 
@@ -76,9 +74,8 @@ struct push_url {
 
 /*
  * Takes a URL of the command line: "http://host:4040", "parca+https://host/path", "grpc://host",
- * and "grpcs://host" with TLS. `receiver` is
- * what the user asked for, or NULL: then the scheme, the path and the port tell. NULL, or what is
- * wrong with it, as a clause that the caller frees.
+ * and "grpcs://host" with TLS. `receiver` is what the user asked for, or NULL: then the scheme, the
+ * path and the port tell. NULL, or what is wrong with the URL, as a clause that the caller frees.
  */
 char *push_url_parse(const char *text, const struct receiver *receiver, struct push_url *ret_url);
 void push_url_fini(struct push_url *url);

@@ -1,7 +1,7 @@
 /*
  * A request as bytes: a line of text for each field, an empty line, then the body. What is read may
- * be damaged, or come from a process that a hostile recording took over: the query has only what a
- * query may have.
+ * be damaged, or come from a process that a hostile recording took over, so the characters of the
+ * query are checked.
  */
 #include <ctype.h>
 #include <errno.h>

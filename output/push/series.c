@@ -1,6 +1,7 @@
 /*
- * Samples are sorted by process, and a few processes at a time are copied into a profile of their
- * own: a request that is lost or refused then costs little, and no receiver finds it too large.
+ * Cuts a profile into sets. Samples are sorted by process, and a few processes at a time are copied
+ * into a profile of their own: a request that is lost or refused then costs little, and no receiver
+ * finds it too large.
  */
 #include "output/push/series.h"
 
@@ -211,7 +212,7 @@ struct cutter {
 	void *context;
 };
 
-/* Where the next set ends. */
+/* The end of the set that begins at sample `first`: after a whole process. */
 static size_t end_of_set(const struct cutter *c, size_t nr, size_t first)
 {
 	size_t at = first;
@@ -265,7 +266,7 @@ static int emit_set(const struct cutter *c, size_t first, const size_t *ends, si
 	return err;
 }
 
-/* All in one set; where a request of that is too large, each half is a set of its own. */
+/* Emits samples as one set, or as two sets of half the samples if a request would be too large. */
 static int emit_range(const struct cutter *c, size_t first, size_t end)
 {
 	size_t ends[SERIES_MAX], nr_series = 0, middle = first + (end - first) / 2;

@@ -26,9 +26,7 @@ struct push_set {
 	size_t nr_series;
 };
 
-/*
- * Gives every frame without a name the one that the report shows: "[libx.so]", or its marker.
- */
+/* Gives every frame without a name the one that the report shows: "[libx.so]", or its marker. */
 void push_name_unnamed(struct profile *p);
 
 /*

@@ -1,6 +1,6 @@
 /*
- * A file is written under another name and then renamed, so a file with the name of a request is
- * whole. Names begin with the time, so their order is that of time.
+ * Keeps requests as files. A file is written under another name and then renamed, so a file with
+ * the name of a request is whole. Names begin with the time, so their order is that of time.
  */
 #include "output/push/spool.h"
 
@@ -24,7 +24,7 @@
 #include "output/push/receiver.h"
 
 #define SUFFIX ".push"
-#define UNFINISHED "new-" /* how files that are being written begin */
+#define UNFINISHED "new-" /* prefix of files that are being written */
 #define UNFINISHED_MAX_S 3600
 #define FILES_MAX 100000
 #define REQUEST_MAX (1u << 30) /* bytes */
@@ -97,7 +97,7 @@ static bool is_request(const char *name)
 	       *name <= '9';
 }
 
-/* What a writer that was killed has left. */
+/* Removes a file that a killed writer has left. */
 static void remove_unfinished(struct spool *s, const char *name, const struct stat *st)
 {
 	if (!strncmp(name, UNFINISHED, sizeof(UNFINISHED) - 1) &&
@@ -231,7 +231,7 @@ void spool_remove(struct spool *s)
 
 /* ---- writing */
 
-/* The oldest go. false: the request would not fit alone. */
+/* Drops the oldest requests. false: the new one would not fit into an empty spool. */
 static bool make_room(struct spool *s, uint64_t size)
 {
 	uint64_t used;
@@ -259,7 +259,7 @@ static int write_file(struct spool *s, const char *name, const struct buffer *by
 	return err;
 }
 
-/* 0 or -errno. A full disk is a limit too: then the oldest go, one by one. */
+/* 0 or -errno. */
 static int write_request(struct spool *s, const struct buffer *bytes)
 {
 	char temporary[NAME_BYTES], name[NAME_BYTES];
@@ -289,6 +289,7 @@ int spool_add(struct spool *s, const struct push_request *request)
 	push_request_encode(request, &bytes);
 	if (make_room(s, bytes.size))
 		err = write_request(s, &bytes);
+	/* A full disk is a limit too. */
 	for (size_t i = 0; i < s->nr_entries && (err == -ENOSPC || err == -EDQUOT); i++) {
 		drop(s, s->entries[i].name);
 		err = write_request(s, &bytes);

@@ -1,7 +1,7 @@
 /*
  * Requests that could not be sent are kept in a folder, a file each, and sent later in the order of
- * time. The folder has a limit: where it is full, the oldest requests go, and are counted. It
- * belongs to the user who pushes; tokens are not in it.
+ * time. The folder has a limit: where it is full, the oldest requests are dropped, and counted.
+ * It belongs to the user who pushes; tokens are not in it.
  */
 #ifndef SPROF_SPOOL_H
 #define SPROF_SPOOL_H
@@ -18,7 +18,7 @@ struct spool;
 struct spool_stats {
 	size_t nr_files;
 	uint64_t bytes;
-	uint64_t nr_dropped; /* requests that had to go since the spool was opened */
+	uint64_t nr_dropped; /* requests that were dropped since the spool was opened */
 	uint64_t dropped_samples;
 };
 
