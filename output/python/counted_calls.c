@@ -56,7 +56,7 @@ void counted_calls_fini(struct counted_calls *counts)
 	*counts = (struct counted_calls){ 0 };
 }
 
-/* Is it this one, of those with its name? */
+/* Is the counted function that of the tree? Their names are equal. */
 static bool is_counted(const struct profile *p, const struct tree_function *f,
 		       const struct fact_calls *c)
 {

@@ -21,10 +21,7 @@ struct adder {
 	struct intern index;
 };
 
-/*
- * Names that only the collector has. In 3.8 and 3.9 it is also collect(), a name that others use
- * too.
- */
+/* Functions of the collector. Names that others use too count in an interpreter alone. */
 static const char *const anywhere[] = {
 	"gc_collect_main",   "gc_collect_with_callback", "gc_collect_generations",
 	"gc_collect_region", "gc_collect_young",	 "gc_collect_increment",
@@ -55,7 +52,7 @@ static bool is_collector(const struct profile *p, const struct profile_frame *fr
 		is_one_of(name, in_interpreter, sizeof(in_interpreter) / sizeof(*in_interpreter)));
 }
 
-/* A frame of an interpreter without a symbol table. */
+/* Is it a frame of an interpreter without a symbol table? */
 static bool is_nameless(const struct profile *p, const struct profile_frame *frame)
 {
 	if (!cpython_has_frame(p, frame))

@@ -33,8 +33,8 @@ struct gc_times {
 	const struct fact_gc *counted;
 	size_t nr_counted;
 	/*
-	 * An interpreter has no names of functions: of its collections, little but gc.collect() at
-	 * exit is seen.
+	 * An interpreter has no names of functions: few of its collections are seen, mostly that
+	 * of gc.collect() at exit.
 	 */
 	bool is_stripped;
 };

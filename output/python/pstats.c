@@ -21,7 +21,7 @@ struct gatherer {
 	const struct tree *tree;
 	uint32_t *first; /* by function of the tree: the first one with the same key, 0 = none */
 	struct pstats_function *by_first;
-	/* nodes before this one lie inside such a call already */
+	/* by function, by edge: nodes before this one lie inside a call that is counted already */
 	uint32_t *function_ends, *edge_ends;
 	size_t edges_capacity, edge_ends_capacity;
 	struct intern index;

@@ -46,7 +46,7 @@ struct pstats {
 	size_t nr_edges;
 };
 
-/* Of the column of the tree. The tree is of `p` and must outlive the result. */
+/* Adds up the column of the tree, which is of `p` and must outlive the result. */
 void pstats_init(struct pstats *stats, const struct profile *p, const struct tree *tree);
 void pstats_fini(struct pstats *stats);
 

@@ -23,7 +23,7 @@ struct python_import {
 	uint64_t finding; /* finding and reading modules, at its import statements */
 	uint64_t total;	  /* both, and everything that it imported */
 	uint64_t samples; /* of the total */
-	uint64_t failed;  /* only if counted: how many of them found no module */
+	uint64_t failed;  /* only if counted: imports of `samples` that found no module */
 };
 
 /*

@@ -80,7 +80,7 @@ static void add_module(struct buffer *b, const struct python_imports *im, const 
 		text_add_clean(b, name, strlen(name));
 }
 
-/* True if every time it was looked for it was not found. */
+/* Did all imports of this module fail to find it? */
 static bool was_not_found(const struct python_import *n)
 {
 	return n->failed && n->failed == n->samples;
