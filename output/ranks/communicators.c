@@ -1,9 +1,9 @@
 /*
- * Recordings do not say which streams of which ranks are one communicator. It shows in the times:
- * the operations of one communicator overlap on all of its ranks, every one of them, and end
- * together. The pairs of lanes that end most nearly together are joined first. Groups are joined
- * only if every lane of one fits every lane of the other, and not much worse than those joined
- * before: groups of ranks that only run in step stay apart.
+ * Finds communicators by time, because recordings do not say which streams of which ranks are one:
+ * each operation of a communicator overlaps on all of its ranks, and ends on all of them together.
+ * The pairs of lanes that end most nearly together are joined first. Groups are joined only if
+ * every lane of one fits every lane of the other, and not much worse than those joined before:
+ * groups of ranks that only run in step stay apart.
  */
 #include "output/ranks/communicators.h"
 
@@ -90,7 +90,7 @@ static int compare_pairs(const void *a, const void *b)
 	return x->b < y->b ? -1 : x->b > y->b;
 }
 
-/* Pairs of lanes whose operations overlap, nearly all: some may have been lost. */
+/* Pairs of lanes of which nearly all operations overlap: some may have been lost. */
 static struct pair *fitting_pairs(const struct ranks *r, size_t *ret_nr)
 {
 	struct pair *pairs = NULL;
@@ -147,8 +147,8 @@ static bool can_join(const struct ranks *r, uint32_t *of, uint32_t a, uint32_t b
 
 static void join_lanes(const struct ranks *r, uint32_t *of)
 {
-	int64_t *apart = xcalloc(r->nr_lanes + 1, sizeof(*apart)); /* of a group: its worst join */
-	struct number_map fitting = { 0 };			   /* pairs: 1 */
+	int64_t *apart = xcalloc(r->nr_lanes + 1, sizeof(*apart)); /* by group: of its worst pair */
+	struct number_map fitting = { 0 }; /* by pair_key(): 1 if the pair fits */
 	bool is_new;
 	struct pair *pairs;
 	size_t nr;
@@ -227,7 +227,7 @@ void communicators_find(struct ranks *r)
 
 /* ---- collectives */
 
-/* Fills in who came last; `starts` is room for all ranks. */
+/* Fills in which rank came last, and by how much; `starts` is room for all ranks. */
 static void judge(struct ranks *r, struct rank_collective *c, int64_t *starts)
 {
 	const struct rank_communicator *group = &r->communicators[c->communicator];
@@ -287,7 +287,7 @@ static void compare_communicator(struct ranks *r, uint32_t number)
 			r->nr_incomplete++;
 			continue;
 		}
-		if (!nr_of++ && first->nr > 1) /* the ranks start one after another */
+		if (!nr_of++ && first->nr > 1) /* the first one waits for ranks to start */
 			continue;
 		c.number = nr_of;
 		r->nr_members += group->nr;

@@ -1,6 +1,6 @@
 /*
- * Both lanes are in order of time, so one pass over both pairs them. Pairing by number alone would
- * be wrong from the first record on that one of them lacks.
+ * Pairs operations in one pass over both lanes, which are in order of time. Pairing by number alone
+ * would be wrong from the first record on that one of them lacks.
  */
 #include "output/ranks/lane_match.h"
 
@@ -63,7 +63,7 @@ void lane_sort_times(int64_t *times, size_t nr)
 	qsort(times, nr, sizeof(*times), compare_times);
 }
 
-/* What `tenths` of ten values are at most. Sorts. */
+/* Sorts the values, and returns the one that `tenths` out of ten values do not exceed. */
 static int64_t quantile(int64_t *values, size_t nr, size_t tenths)
 {
 	size_t at = nr * tenths / 10;
@@ -128,7 +128,7 @@ size_t lane_shift(const struct rank_lane *a, const struct rank_lane *b, int64_t 
 		  int64_t *ret_shift, int64_t *ret_spread)
 {
 	const size_t shorter = a->nr < b->nr ? a->nr : b->nr;
-	/* a few ends may lie well by chance */
+	/* a few ends may fit by chance */
 	const size_t least = (shorter < SAMPLE ? shorter : SAMPLE) / 2;
 	int64_t best = 0, best_spread = INT64_MAX;
 	size_t nr_best = 0;

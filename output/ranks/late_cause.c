@@ -1,7 +1,7 @@
 /*
- * A tree of call paths by name, with two sums at each node: of the late rank, and of the others.
- * From the root, the way follows the child with most of the excess for as long as one has at least
- * half of its parent's.
+ * Finds the cause in a tree of call paths by name, with two sums at each node: of the late rank,
+ * and of the others. From the root, the way follows the child with most of the excess for as long
+ * as one has at least half of its parent's.
  */
 #include "output/ranks/late_cause.h"
 
@@ -196,7 +196,7 @@ static uint32_t node_of_stack(struct late_causes *c, const struct profile *p, ui
 /* The time before an arrival, of the profile's clock. */
 struct window {
 	int64_t from_ns, to_ns;
-	double own, others; /* factors of what is in it */
+	double own, others; /* factors by which what is in it is added to those sums of a node */
 };
 
 /*
@@ -264,7 +264,7 @@ static const struct rank_op *op_before(const struct rank_lane *lane, const struc
 	return op > lane->ops ? op - 1 : NULL;
 }
 
-/* True if the call came late, false if it was in time and the GPU was not. */
+/* True if the call of the last member came late, false if the GPU did and the call was in time. */
 static bool call_was_late(struct late_causes *c, const struct rank_collective *k, size_t last)
 {
 	const struct rank_communicator *group = &c->r->communicators[k->communicator];
@@ -301,7 +301,7 @@ static bool add_collective(struct late_causes *c, const struct rank_collective *
 			.others = i == last ? 0 : 1.0 / (double)(group->nr - 1),
 		};
 
-		/* nothing bounds the time before the first one: as long as it was late */
+		/* the first operation has no other before it: as long as it was late */
 		if (!before)
 			w.from_ns = w.to_ns - (int64_t)k->late_ns;
 		else if (host && lane->way == COLLECTIVE_GPU)
@@ -344,7 +344,7 @@ static void take_steps(struct late_causes *c, struct late_cause *cause)
 
 	cause->steps = xcalloc(MAX_STEPS, sizeof(*cause->steps));
 	cause->found_ns = found > 0 ? (uint64_t)found : 0;
-	/* less than a tenth of the lateness is what threads differ in anyway */
+	/* threads differ by a tenth of the lateness anyway */
 	while (found * 10 > (double)cause->late_ns && cause->nr_steps < MAX_STEPS) {
 		uint32_t next = heaviest[at];
 

@@ -21,7 +21,7 @@ struct late_step {
 };
 
 struct late_cause {
-	uint64_t late_ns;	 /* of all collectives that were asked about */
+	uint64_t late_ns;	 /* sum over the collectives */
 	uint64_t host_late_ns;	 /* the part in which the call came late, not the GPU */
 	uint64_t found_ns;	 /* excess in samples, or in GPU work */
 	struct late_step *steps; /* from the root; none: no excess was found */

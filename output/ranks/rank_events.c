@@ -1,4 +1,4 @@
-/* The events are sorted once, by process and time; each question is a binary search. */
+/* Sorts the events once, by process and time; each look-up is a binary search. */
 #include "output/ranks/rank_events.h"
 
 #include <stdlib.h>

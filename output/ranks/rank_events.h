@@ -21,12 +21,12 @@ struct rank_events {
 	const struct profile *p;
 	struct rank_event *samples, *activities;
 	size_t nr_samples, nr_activities;
-	int64_t longest_ns; /* activity */
+	int64_t longest_ns; /* duration of an activity */
 };
 
 void rank_events_init(struct rank_events *e, const struct profile *p);
 void rank_events_fini(struct rank_events *e);
-/* The first of the sorted events of that process at that time or later. */
+/* The index of the first event of the process at that time or later. */
 size_t rank_events_from(const struct rank_event *list, size_t nr, uint32_t pid, int64_t time_ns);
 
 #endif

@@ -1,4 +1,4 @@
-/* Ranks, lanes and clocks come from the facts of recordings. */
+/* Collects ranks, lanes and clocks from the facts of recordings. */
 #include "output/ranks/ranks.h"
 
 #include <stdlib.h>
@@ -14,9 +14,7 @@
 #define MAX_LANES 4096u
 /* Two recordings of a host whose clocks differ by more were made before and after a boot. */
 #define ONE_BOOT_NS 10000000000ll
-/*
- * Files may hold anything: beyond these no clock shows a time, and sums cannot overflow.
- */
+/* Files may hold anything: beyond these no clock shows a time, and sums cannot overflow. */
 #define MAX_TIME (INT64_MAX / 16) /* 18 years since boot */
 #define MAX_AHEAD (INT64_MAX / 4) /* 73 years since 1970 */
 #define MAX_SHIFT (INT64_MAX / 8)

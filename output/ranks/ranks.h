@@ -55,7 +55,7 @@ struct rank {
 /* The clock of a host since it was booted. */
 struct rank_clock {
 	const char *host;
-	int64_t realtime_ahead_ns; /* of its CLOCK_MONOTONIC */
+	int64_t realtime_ahead_ns; /* time of day less CLOCK_MONOTONIC */
 	int64_t shift_ns;	   /* what makes its times those of the first clock */
 	size_t nr_ends;		   /* ends that shift_ns is from; 0: from the time of day alone */
 	int64_t spread_ns;	   /* of those ends: the median distance from the shift */

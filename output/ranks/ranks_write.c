@@ -1,6 +1,6 @@
 /*
- * Three tables (ranks, causes, the latest collectives) with a sentence on the clocks above them.
- * Text and JSON are filled from the same grids.
+ * Writes three tables (ranks, causes, the latest collectives) with a sentence on the clocks above
+ * them. Text and JSON are filled from the same grids.
  */
 #include "output/ranks/ranks_write.h"
 
@@ -103,7 +103,7 @@ static void fill_collectives(struct grid *g, const struct ranks *r, struct late_
 	struct buffer b = { 0 };
 
 	for (size_t i = 0; i < r->nr; i++) {
-		/* Both may be any number. */
+		/* unsigned, as a file may hold any numbers */
 		int64_t start = (int64_t)(r->list[i].p->meta.start_ns +
 					  (uint64_t)r->clocks[r->list[i].clock].shift_ns);
 
