@@ -1,8 +1,8 @@
 /*
- * A walk from each root, which is a function that costs more than the calls to it. What arrives at
- * a function is divided among its self and its calls in proportion to their costs; a call to a
- * function that is on the path already takes no part, so the walk ends in recursion. A share too
- * small to be seen stays with the function where it arrived.
+ * Makes stacks by a walk from each root, a function that costs more than the calls to it. What
+ * arrives at a function is divided among its self and its calls in proportion to their costs; a
+ * call to a function that is on the path already takes no part, so the walk ends in recursion. A
+ * share too small to be seen stays with the function where it arrived.
  */
 #include "output/import/callgrind_graph.h"
 

@@ -1,7 +1,7 @@
 /*
- * A suffix is cut off the name and becomes its kind; an inlined frame is a frame of its own; a
- * Python function gets its file and line. Whatever matches none of these forms is a native function
- * of that name.
+ * Reads the spelling of a frame: a suffix is cut off the name and becomes the kind, an inlined
+ * frame is a frame of its own, and a Python function gets its file and line. Whatever matches none
+ * of these forms is a native function of that name.
  */
 #include "output/import/collapsed_frame.h"
 

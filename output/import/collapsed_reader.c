@@ -62,10 +62,10 @@ struct reader {
 	size_t last_size;
 	size_t *ends;
 	size_t nr_frames, ends_capacity;
-	char *kept; /* copy of that text, for when its buffer is reused */
+	char *kept; /* copy of `last`, made before its buffer is reused */
 	size_t kept_capacity;
 	size_t nr_probed, nr_repeated; /* among the first PROBED_LINES stacks */
-	uint64_t nr_names, name_bytes; /* that were not shared */
+	uint64_t nr_names, name_bytes; /* of names not shared with the line before */
 	uint64_t total, line, nr_good, nr_bad, first_bad, nr_fractions;
 };
 
@@ -197,7 +197,7 @@ static size_t add_short_names(struct reader *r, const char *s, size_t at, size_t
 	return nr;
 }
 
-/* The same. The library finds the ends of long names faster, as it has wider registers. */
+/* The same for long names: the C library finds their ends faster, as it has wider registers. */
 static size_t add_long_names(struct reader *r, const char *s, size_t at, size_t n, size_t nr)
 {
 	while (at <= n) {

@@ -1,5 +1,5 @@
 /*
- * Formats are known by their first bytes, or else by what no text of stacks has: a NUL, or the
+ * Knows formats by their first bytes, or else by what no text of stacks has: a NUL, or the
  * beginning of a JSON document.
  */
 #include "output/import/foreign.h"

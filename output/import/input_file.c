@@ -1,6 +1,6 @@
 /*
- * Most formats cannot be read as a stream: what comes first refers to what comes later. Their files
- * are read whole, up to a limit that keeps offsets within 32 bits.
+ * Reads files whole, up to a limit that keeps offsets within 32 bits: in most formats what comes
+ * first refers to what comes later, so they cannot be read as a stream.
  */
 #include "output/import/input_file.h"
 

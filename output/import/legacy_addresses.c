@@ -1,6 +1,6 @@
 /*
- * A line is "start-end perms offset dev inode path", as the kernel prints it. The addresses of
- * frames are offsets in the file, as in a recording.
+ * Reads mappings, lines "start-end perms offset dev inode path" as the kernel prints them. The
+ * addresses of frames are offsets in the file, as in a recording.
  */
 #include "output/import/legacy_addresses.h"
 

@@ -1,7 +1,7 @@
 /*
- * The profile identifies a frame by module and address. A frame without an address gets a module of
- * kind MODULE_NAMED, and the id of a string that spells out its functions takes the place of the
- * address.
+ * Makes frames, which a profile identifies by module and address. A frame without an address gets a
+ * module of kind MODULE_NAMED, and the id of a string that spells out its functions takes the place
+ * of the address.
  */
 #include "output/import/named_frames.h"
 

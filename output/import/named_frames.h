@@ -48,7 +48,7 @@ uint32_t import_module(struct profile *p, const char *path, const char *build_id
 		       uint8_t *ret_kind);
 
 /*
- * The same for a file of which the device and the inode are known, so that its frames can be named
+ * The module of a file of which the device and the inode are known, so that its frames can be named
  * while it is still there.
  */
 uint32_t import_file(struct profile *p, const char *path, uint64_t dev, uint64_t ino);

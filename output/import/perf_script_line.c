@@ -1,6 +1,6 @@
 /*
- * A comm may hold blanks and digits, and so may the rest of the line, so a head is looked for at
- * each blank that a digit follows.
+ * Parses lines. A comm may hold blanks and digits, and so may the rest of the line, so a head is
+ * looked for at each blank that a digit follows.
  */
 #include "output/import/perf_script_line.h"
 

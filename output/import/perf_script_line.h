@@ -1,6 +1,4 @@
-/*
- * Lines of perf script: the head of a sample, and a frame. Texts point into the line.
- */
+/* Lines of perf script: the head of a sample, and a frame. Texts point into the line. */
 #ifndef SPROF_PERF_SCRIPT_LINE_H
 #define SPROF_PERF_SCRIPT_LINE_H
 

@@ -1,6 +1,7 @@
 /*
- * The rules are those of Profile.Prune in github.com/google/pprof/profile/prune.go, so that sums
- * agree with go tool pprof. Its expressions are RE2; those that occur are POSIX expressions too.
+ * Cuts stacks by the rules of Profile.Prune in github.com/google/pprof/profile/prune.go, so that
+ * sums agree with go tool pprof. Its expressions are RE2; those that occur are POSIX expressions
+ * too.
  */
 #include "output/import/pprof_prune.h"
 

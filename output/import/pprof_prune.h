@@ -30,7 +30,6 @@ void pprof_prune_init(struct pprof_prune *prune, const char *drop, const char *k
 		      const char *file);
 void pprof_prune_fini(struct pprof_prune *prune);
 
-/* Is a function of that name to be dropped? */
 bool pprof_prune_drops(const struct pprof_prune *prune, const char *name);
 
 /* Returns how many frames at the leaf end are cut off; cuts[] is leaf first. */

@@ -1,8 +1,8 @@
 /*
- * The messages of a pprof file refer to each other by ids that the writer chose freely, so each
- * table is sorted by id and searched. Mostly the ids are 1, 2, 3 ..., and then the first guess is
- * right. Nothing in the file is trusted: a missing id or a damaged message is an error of the whole
- * file.
+ * Finds entries by id and makes frames of locations. The writer of a file chooses ids freely, so
+ * each table is sorted by id and searched. Mostly the ids are 1, 2, 3 ..., and then the first guess
+ * is right. Nothing in the file is trusted: a missing id or a damaged message is an error of the
+ * whole file.
  */
 #include "output/import/pprof_tables.h"
 

@@ -1,6 +1,7 @@
 /*
- * A type that sprof has a column for goes there: "cpu" in nanoseconds, "inuse_space" in bytes. Any
- * other goes to a general column of its unit: time, bytes, or count. A column takes one type.
+ * Chooses columns. A type that sprof has a column for goes there: "cpu" in nanoseconds,
+ * "inuse_space" in bytes. Any other goes to a general column of its unit: time, bytes, or count. A
+ * column takes one type.
  */
 #include "output/import/pprof_values.h"
 
@@ -91,7 +92,6 @@ static bool is_samples(struct value_type v)
 	       unit_of(v.unit, &scale) == UNIT_COUNT;
 }
 
-/* Does the file have a value of that column? */
 static bool has_column(const struct pprof_values *v, size_t nr, int column)
 {
 	for (size_t i = 0; i < nr; i++)

@@ -1,7 +1,7 @@
 /*
- * Such a name ends with "::h" and 16 hexadecimal digits, a hash that tells crates and versions
- * apart. Characters that a symbol may not hold are escaped between dollar signs, and ".." stands
- * for "::". (rustc-demangle, src/legacy.rs)
+ * Undoes the escapes of a legacy name. A name ends with "::h" and 16 hexadecimal digits, a hash
+ * that tells crates and versions apart. Characters that a symbol may not hold are escaped between
+ * dollar signs, and ".." stands for "::". (rustc-demangle, src/legacy.rs)
  */
 #include "output/import/rust_name.h"
 

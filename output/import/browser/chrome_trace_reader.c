@@ -28,7 +28,7 @@ struct event {
 	struct thread_id thread;
 	uint32_t name;
 	double start_us, duration_us; /* duration NAN: not closed yet */
-	uint32_t around; /* while not closed: events[] of its thread that it began in, + 1; or 0 */
+	uint32_t around; /* while it is open: 1 + index of the event around it; 0: none */
 };
 
 /* A V8 profile of the trace, by the id that its chunks carry. */
@@ -41,14 +41,14 @@ struct trace_profile {
 struct thread_name {
 	struct thread_id thread;
 	uint32_t name;
-	size_t order; /* of a thread that has several names the first counts */
+	size_t order; /* place in the file: the first name of a thread counts */
 };
 
 struct reader {
 	struct json_input in;
 	struct event *events;
 	size_t nr_events, events_capacity;
-	struct number_map open; /* by thread: events[] that began with B last and are open, + 1 */
+	struct number_map open; /* by thread: 1 + index of its innermost open event */
 	struct thread_name *names;
 	size_t nr_names, names_capacity;
 	struct trace_profile *profiles;

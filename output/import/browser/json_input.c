@@ -1,5 +1,5 @@
 /*
- * The file is read whole, because the keys of an object come in any order: a reader goes over it as
+ * Reads the file whole, because the keys of an object come in any order: a reader goes over it as
  * often as it needs to.
  */
 #include "output/import/browser/json_input.h"

@@ -1,6 +1,6 @@
 /*
- * A node names its parent, or its children, by ids that may come in any order, so nodes are sorted
- * by id before the stacks are made. A sample lasts until the next one.
+ * Makes stacks of nodes. A node names its parent, or its children, by ids that may come in any
+ * order, so nodes are sorted by id before the stacks are made. A sample lasts until the next one.
  */
 #include "output/import/browser/v8_profile.h"
 

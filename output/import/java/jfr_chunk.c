@@ -1,7 +1,7 @@
 /*
- * The header names where the metadata and the last constants are, and each set of constants names
- * the one before it. That chain could be a circle, so it is not followed: all events are passed
- * over in order, and the constants among them are taken. Numbers in the header are big-endian.
+ * Reads the header of a chunk, its metadata, and its constants. Each set of constants names the one
+ * before it. That chain could be a circle, so it is not followed: all events are passed over in
+ * order, and the constants among them are taken. Numbers in the header are big-endian.
  */
 #include "output/import/java/jfr_chunk.h"
 

@@ -184,7 +184,7 @@ static int choose_events(struct reader *r, const char *want)
 			  jfr_word_name(events[1]));
 		return -ENODATA;
 	}
-	/* A sample of allocations may be of one that another event reports too. */
+	/* Several kinds of events may report one allocation: only one kind is read. */
 	if (r->nr_events[JFR_ALLOCATION_SAMPLE])
 		r->allocation = JFR_ALLOCATION_SAMPLE;
 	else if (r->nr_events[JFR_ALLOCATION_NEW_TLAB] || r->nr_events[JFR_ALLOCATION_OUTSIDE_TLAB])

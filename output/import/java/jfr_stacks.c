@@ -1,6 +1,7 @@
 /*
- * A trace has frames, leaf first; a frame has a method, a method a class, and both have names. The
- * JVM cuts traces at its limit (stackdepth, 64 frames), and says so.
+ * Makes stacks of the constants of a chunk: a trace has frames, leaf first; a frame has a method, a
+ * method a class, and both have names. The JVM cuts traces at its limit (stackdepth, 64 frames),
+ * and says so.
  */
 #include "output/import/java/jfr_stacks.h"
 

@@ -26,9 +26,9 @@ struct jfr_stacks {
 	size_t frames_capacity;
 };
 
-/* The stack of that number; the one without frames where the chunk has none of it. */
+/* The stack of a trace by its number; an empty stack if the chunk lacks it. */
 uint32_t jfr_stack(struct jfr_stacks *s, uint64_t trace);
-/* The thread of that number; PROFILE_NONE where the chunk has none of it. */
+/* The thread of that number; PROFILE_NONE if the chunk lacks it. */
 uint32_t jfr_thread(struct jfr_stacks *s, uint64_t thread);
 void jfr_stacks_fini(struct jfr_stacks *s);
 

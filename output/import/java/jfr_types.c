@@ -1,7 +1,8 @@
 /*
- * The metadata is a tree of elements with attributes, all of them strings by number. Only the
- * elements root > metadata > class > field matter. Classes can contain one another, so a damaged
- * file could describe an object of no bytes with fields without end: steps are counted.
+ * Reads the metadata, and values by it. The metadata is a tree of elements with attributes, all of
+ * them strings by number; only the elements root > metadata > class > field matter. Classes can
+ * contain one another, so a damaged file could describe an object of no bytes with fields without
+ * end: steps are counted.
  */
 #include "output/import/java/jfr_types.h"
 

@@ -115,7 +115,7 @@ static bool is_kernel_root(struct text t)
 	return false;
 }
 
-/* Cuts " (module)" and "+12" off the end; a C++ name may end in either, but for the module's blank. */
+/* Cuts " (module)" and "+12" off the end. A C++ name may end like that, without the blank. */
 static void cut_name(struct text *t, struct text *ret_module)
 {
 	const char *open = t->n && t->s[t->n - 1] == ')' ? memrchr(t->s, '(', t->n) : NULL;

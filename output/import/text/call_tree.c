@@ -1,4 +1,4 @@
-/* The path from the root to the line that was read last: a line cuts it at its depth. */
+/* Keeps the path from the root to the line that was read last; a new line cuts it at its depth. */
 #include "output/import/text/call_tree.h"
 
 #include <stdlib.h>
