@@ -16,22 +16,22 @@
 enum { GAP_PARTS = 96 };
 
 /*
- * A run is hardly wider than one of this many parts of the picture, so that zooming into runs comes
- * to an end.
+ * A run is hardly wider than 1 / RUN_PARTS of the picture, so that zooming into runs comes to an
+ * end.
  */
 enum { RUN_PARTS = 8 };
 
 /*
- * A picture is as tall as its deepest stack. So above this row the minimal width of a frame grows
- * by one such part of the picture with each row.
+ * A picture is as tall as its deepest stack. So from row FREE_ROWS on the minimal width of a frame
+ * grows by 1 / TOWER_PARTS of the picture with each row.
  */
 enum { FREE_ROWS = 64, TOWER_PARTS = 800 };
 
 /*
- * A picture that has more rows than a window shows is folded: chains of at least FOLD_LEAST frames
- * become one box if at most one FOLD_SLACK-th of their time does not go from frame to frame. If
- * that is not enough, narrow towers are put in runs at a lower row, until it is or until the part
- * by which the minimal width grows is STEEPEST.
+ * A picture that has more rows than a window shows is folded: a chain of at least FOLD_LEAST frames
+ * becomes one box if each spends all but 1 / FOLD_SLACK of the chain's time in the next. Then the
+ * minimal width grows from row FOLD_FREE_ROWS on, and twice as fast again and again while the
+ * picture is too tall, up to 1 / STEEPEST with each row.
  */
 enum { FOLD_ROWS = 32, FOLD_LEAST = 4, FOLD_SLACK = 32, FOLD_FREE_ROWS = 24, STEEPEST = 50 };
 
@@ -120,7 +120,7 @@ static bool same_change(const struct walk *w, uint32_t a, uint32_t b)
 	       !tree_total(w->tree, &w->tree->nodes[a]) == !tree_total(w->tree, &w->tree->nodes[b]);
 }
 
-/* The child whose total is at least that, or 0. */
+/* The child whose total is `least` or more, or 0. */
 static uint32_t child_of(const struct walk *w, uint32_t node, uint64_t least)
 {
 	const struct tree *tree = w->tree;

@@ -45,7 +45,7 @@ struct layout {
 
 struct layout_limits {
 	uint32_t columns;   /* width of the root in pixels */
-	uint32_t max_boxes; /* the minimal width is raised until no more boxes are left */
+	uint32_t max_boxes; /* the minimal width is raised until there are not more */
 	uint32_t max_rows;
 	const struct diff *diff; /* NULL, or of this tree */
 };

@@ -41,7 +41,7 @@ struct chart {
 	const struct profile *p;
 	const char *title, *label;
 	bool host;    /* not of GPUs: sampled memory of processes */
-	bool tensors; /* a device is twice that of the row, and one more for what is reserved */
+	bool tensors; /* line.device is 2 * the device, or that plus 1 for reserved memory */
 	const struct fact_gpu_memory *rows;
 	size_t nr_rows;
 	struct line *lines; /* by peak, highest first */

@@ -1,7 +1,7 @@
 /*
- * Writes the SVG around the frames: title, texts, legend, data and script. flame.js draws the same
- * picture from the data, and repeats the geometry and the class names; a browser test compares the
- * two.
+ * Writes the SVG around the frames: title, texts, legend, data and script. flame.js and
+ * flame_draw.js draw the same picture from the data, and repeat the geometry and the class names; a
+ * browser test compares them.
  */
 #include "output/flame/svg.h"
 
@@ -30,7 +30,7 @@ enum {
 	TITLE_COLUMNS = 80,
 	MAX_BOXES = 2400,
 	MAX_ROWS = 800,
-	OUTLINE_PARTS = 2 * SVG_CHART, /* folds read on above boxes that are a column wide */
+	OUTLINE_PARTS = 2 * SVG_CHART, /* half a pixel, as a fold goes on in narrower frames */
 };
 
 struct legend {

@@ -33,7 +33,7 @@ struct svg_opts {
 	 * tree grows up, both as wide as the picture. Not with a diff.
 	 */
 	const struct svg_column *below;
-	struct svg_data_nodes *nodes; /* of the tree: svg_outline(); or NULL. Used up */
+	struct svg_data_nodes *nodes; /* of the tree, from svg_outline(), or NULL; usable once */
 };
 
 /*

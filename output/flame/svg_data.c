@@ -196,7 +196,7 @@ struct svg_data_nodes {
 	struct buffer parts[NR_PARTS];
 	struct recent_calls *calls; /* by function; NULL before the first node */
 	uint32_t *last;		    /* by depth: the function of the latest node */
-	uint32_t *new_calls;	    /* of a chain */
+	uint32_t *new_calls;	    /* scratch of add_chain() */
 	size_t depths, new_capacity, nr, nr_calls;
 	uint32_t above;	   /* depth of the latest node, plus one */
 	unsigned nr_bytes; /* of a number of a function */

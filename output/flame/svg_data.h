@@ -42,7 +42,7 @@ struct profile;
 struct tree;
 struct svg_data_nodes; /* the nodes of a tree, encoded */
 
-enum { SVG_DATA_RECENT = 3 }; /* such functions */
+enum { SVG_DATA_RECENT = 3 }; /* functions that a step can refer to by place */
 
 /* svg_data_nodes_take() is for tree_sink, with the nodes as its argument. */
 struct svg_data_nodes *svg_data_nodes_new(void);

@@ -1,6 +1,4 @@
-/*
- * The frames of the static flame graph as SVG elements: boxes, caps and tooltips.
- */
+/* The frames of the static flame graph as SVG elements: boxes, caps and tooltips. */
 #ifndef SPROF_SVG_FRAMES_H
 #define SPROF_SVG_FRAMES_H
 

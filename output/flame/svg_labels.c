@@ -1,4 +1,7 @@
-/* A label has no more characters than fit its box in the widest font that a reader may have. */
+/*
+ * Labels boxes. A label has no more characters than fit its box in the widest font that a reader
+ * may have.
+ */
 #include "output/flame/svg_labels.h"
 
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-/* The one place where widths of the layout become lengths. */
+/* Turns widths of the layout into lengths, which no other file does, and counts merged frames. */
 #include "output/flame/svg_picture.h"
 
 #include "core/base/buffer.h"

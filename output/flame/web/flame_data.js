@@ -90,7 +90,7 @@ function reader(data) {
 		at = here;
 		return values;
 	};
-	/* The same in less memory: a byte each if all are below 128, half of it if all of it adds up to less than 2^32. */
+	/* column() in less memory: a byte each if all are below 128, four if their sum is below 2^32. */
 	const smallColumn = nr => {
 		const start = at, end = at + nr;
 		let sum = 0, most = 0;

@@ -91,10 +91,10 @@ function placePanels() {
 
 /* ---- layout; level 0 is the first node of the panel */
 
-/* Of calls in order of time, all begin with the same frames where one folds. */
+/* Of calls in order of time only the trunk folds, the frames with which all of them begin. */
 const mayFold = ({depth, fn, calls: inTime}, i) => depth[i] > 1 && !(inTime && depth[i] >= inTime.trunk) && ![KIND_THREAD, KIND_RANGE, KIND_MARKER, KIND_GPU].includes(functions[fn[i]].kind);
 
-/* The child whose total is at least that, or 0. */
+/* The child whose total is `least` or more, or 0. */
 function childOf({end}, total, node, least) {
 	let left = total[node];
 	for (let i = node + 1; i < end[node] && left >= least; i = end[i]) {
@@ -130,8 +130,8 @@ function foldAt(tree, total, node) {
 
 /*
  * By level: x of the next box, its row, and the one node that is drawn if what lies beside it is in
- * a fold. `short` is the row if nothing was unfolded by hand: by that narrow frames are put in runs,
- * so unfolding changes nothing elsewhere.
+ * a fold. `short` is the row if nothing was unfolded by hand. It decides which narrow frames are put
+ * in runs, so that unfolding changes nothing elsewhere.
  */
 class Levels {
 	constructor(x) {

@@ -62,8 +62,8 @@ function samplesShown() {
 }
 
 /*
- * When each of these samples began and ended. A sample stands for the time before it. If nearly no
- * time is between two, there is none: clocks are not exact.
+ * When each of these samples began and ended. A sample stands for the time before it. A short gap
+ * between two samples counts as none, because clocks are not exact.
  */
 function spansShown() {
 	const {list, long} = samplesShown(), [from] = timeShown(), begin = new Float64Array(list.length);
@@ -151,7 +151,7 @@ class CallsBuilder {
 			this.shorten(open);
 	}
 
-	/* Keeps what all paths begin with. */
+	/* Cuts the trunk to the frames with which this path begins, too. */
 	shorten(path) {
 		const trunk = this.trunk || path.slice();
 		let n = 0;
@@ -168,7 +168,7 @@ class CallsBuilder {
 	}
 }
 
-/* Each sample as it is. */
+/* Adds each sample as it is. */
 function addSpans(builder, spans, pathOf, [from, to]) {
 	let at = from;
 	spans.list.forEach((sample, i) => {
@@ -181,7 +181,7 @@ function addSpans(builder, spans, pathOf, [from, to]) {
 		builder.add(to - at, [], 0);
 }
 
-/* Column by column; a sample may reach over several. */
+/* Adds the heaviest path of each column; a sample may reach over several columns. */
 function addColumns(builder, {list, begin, end}, pathOf, [from, to], nr) {
 	const wide = (to - from) / nr;
 	let first = 0, path = [];

@@ -147,7 +147,7 @@ function drawLanes() {
 	}
 }
 
-/* One thread needs no timeline: the heat map is it. */
+/* One thread needs no rows of its own: the heat map shows it. */
 function showLanes() {
 	chooseLanes();
 	const several = lanes.nr > 1;
