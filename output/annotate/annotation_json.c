@@ -1,5 +1,4 @@
 /* Writes annotated functions as JSON, with one line or instruction per line of text. */
-#include <string.h>
 
 #include "core/base/buffer.h"
 #include "core/profile/column.h"

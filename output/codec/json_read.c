@@ -4,7 +4,6 @@
  */
 #include "output/codec/json_read.h"
 
-#include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

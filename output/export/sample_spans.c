@@ -6,7 +6,6 @@
  */
 #include "output/export/sample_spans.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 
 #include "core/base/alloc.h"

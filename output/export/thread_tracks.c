@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/profile/column.h"
 #include "core/base/alloc.h"
 #include "core/profile/profile.h"
 #include "output/tree/tree.h"

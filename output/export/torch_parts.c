@@ -4,7 +4,6 @@
  */
 #include "output/export/torch_parts.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 
 #include "core/base/alloc.h"

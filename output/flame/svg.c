@@ -14,7 +14,6 @@
 #include "output/flame/color.h"
 #include "output/flame/column_facts.h"
 #include "output/report/diff_text.h"
-#include "output/tree/label.h"
 #include "output/flame/script.h"
 #include "output/tree/summary.h"
 #include "output/flame/svg_data.h"

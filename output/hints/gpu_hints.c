@@ -7,7 +7,6 @@
 #include "output/hints/gpu_hints.h"
 
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/profile/facts.h"

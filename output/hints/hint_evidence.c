@@ -2,7 +2,6 @@
 #include "output/hints/hint_evidence.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "core/base/hash_table.h"
 #include "core/base/alloc.h"

@@ -1,6 +1,5 @@
 /* Writes hints as text (what, how much, how sure, where, and what to do) and as JSON. */
 #include <inttypes.h>
-#include <string.h>
 
 #include "core/base/buffer.h"
 #include "core/profile/column.h"

@@ -14,7 +14,6 @@
 #include "core/base/alloc.h"
 #include "core/base/log.h"
 #include "core/base/number_map.h"
-#include "core/profile/column.h"
 #include "core/profile/event_name.h"
 #include "core/profile/profile.h"
 #include "output/import/callgrind_graph.h"

@@ -7,7 +7,6 @@
 #include "output/import/importer.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +14,6 @@
 
 #include "core/base/alloc.h"
 #include "core/base/buffer.h"
-#include "core/profile/column.h"
 #include "core/profile/labels.h"
 #include "core/base/log.h"
 #include "core/profile/profile.h"

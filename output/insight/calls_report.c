@@ -5,7 +5,6 @@
 #include "output/insight/calls_report.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "core/base/alloc.h"
 #include "core/base/buffer.h"

@@ -5,8 +5,6 @@
  */
 #include "output/insight/gpu_estimates.h"
 
-#include <stdlib.h>
-
 #include "core/base/alloc.h"
 #include "core/base/buffer.h"
 #include "core/profile/facts.h"

@@ -4,12 +4,10 @@
  */
 #include "output/insight/range_memory.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 
 #include "core/base/alloc.h"
 #include "core/profile/live_blocks.h"
-#include "core/profile/column.h"
 #include "core/profile/profile.h"
 
 struct change {

@@ -5,7 +5,6 @@
 #include "output/push/grpc.h"
 
 #include <ctype.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 

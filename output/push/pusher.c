@@ -6,7 +6,6 @@
  */
 #include "output/push/pusher.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,6 @@
  * The table of receivers, and how a URL tells which one it is. Of two receivers with one port the
  * first in the table is meant.
  */
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>

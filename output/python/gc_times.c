@@ -5,7 +5,6 @@
 #include "output/python/gc_times.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include <xxhash.h>
 
 #include "core/base/alloc.h"

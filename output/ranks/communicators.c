@@ -12,7 +12,6 @@
 #include "core/base/alloc.h"
 #include "core/base/number_map.h"
 #include "core/profile/facts.h"
-#include "core/profile/profile.h"
 #include "output/ranks/lane_match.h"
 #include "output/ranks/ranks.h"
 

@@ -2,7 +2,6 @@
 #include "output/ranks/rank_events.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "core/base/alloc.h"
 #include "core/profile/facts.h"

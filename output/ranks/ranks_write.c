@@ -6,11 +6,9 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "core/base/alloc.h"
 #include "core/base/buffer.h"
-#include "core/profile/facts.h"
 #include "core/profile/profile.h"
 #include "output/ranks/late_cause.h"
 #include "output/ranks/ranks.h"

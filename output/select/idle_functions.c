@@ -7,7 +7,6 @@
 
 #include <regex.h>
 #include <stddef.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/base/path.h"

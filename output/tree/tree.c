@@ -5,7 +5,6 @@
  */
 #include "output/tree/tree.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -12,7 +12,6 @@
 
 #include "core/base/alloc.h"
 #include "core/base/number_map.h"
-#include "core/profile/column.h"
 #include "core/profile/profile.h"
 #include "output/import/browser/json_input.h"
 #include "output/import/named_frames.h"
