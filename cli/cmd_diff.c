@@ -198,7 +198,7 @@ static int print(const struct diff_opts *o, const struct diff_view *v, const str
 	return err;
 }
 
-/* A function without samples meets no condition. It does not pass one either. */
+/* A profile without samples meets no condition, but that is no reason to say that it passed. */
 static int check_samples(const struct diff_view *v)
 {
 	const char *empty = !v->before->samples ? v->before_name : v->after_name;
@@ -236,8 +236,8 @@ static bool has_modules(const struct tree *tree)
 }
 
 /*
- * Collapsed stacks have no modules. Beside a recording, no function of theirs would be equal to one
- * of the recording's.
+ * Where only one profile has modules (collapsed stacks have none), no function of one would equal a
+ * function of the other: both are then compared by name alone.
  */
 static int level_modules(struct view views[2], const struct diff_opts *o)
 {

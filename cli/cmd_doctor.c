@@ -103,7 +103,7 @@ static const char *describe(const struct timer_way *way)
 	return "OK: by ptrace";
 }
 
-/* Facts about a process that the caller cannot read itself are not shown by borrowed rights. */
+/* Borrowed rights are used only for a process that the caller may read without them. */
 static void probe_process(pid_t pid, struct timer_way *ret_way)
 {
 	enum rights before = privileges_use(RIGHTS_OF_CALLER);
@@ -122,7 +122,7 @@ static void find_gpu(struct gpu_facts *ret)
 	free(library);
 }
 
-/* The maps are read with the caller's rights: they name files of somebody else's process. */
+/* Reads the maps with the caller's own rights: the process may be another user's. */
 static void find_gpu_of(pid_t pid, const struct timer_way *way, struct gpu_facts *ret)
 {
 	int root = target_mounts_open_root(pid);
@@ -131,7 +131,7 @@ static void find_gpu_of(pid_t pid, const struct timer_way *way, struct gpu_facts
 	*ret = (struct gpu_facts){ 0 };
 	if (root >= 0)
 		close(root);
-	if (root == -ETIMEDOUT) /* so would the maps */
+	if (root == -ETIMEDOUT) /* its maps would not come either */
 		return;
 	before = privileges_use(RIGHTS_OF_CALLER);
 	gpu_facts_of_process("", pid, way->ok, way->why, ret);
@@ -152,7 +152,7 @@ static void end_table(struct buffer *b, struct grid *g)
 	grid_fini(g);
 }
 
-/* `hint` "": nothing to fix, or no command that does. */
+/* An empty `hint`: there is nothing to fix, or no command fixes it. */
 static void add_answer(struct grid *g, const char *name, const char *answer, const char *hint)
 {
 	grid_text(g, name);
@@ -320,7 +320,7 @@ static int doctor_main(int argc, char **argv)
 	bool any;
 
 	parse_args(&argp, argc, argv, &asked);
-	privileges_use(RIGHTS_BORROWED); /* the answers hold for record, which has them */
+	privileges_use(RIGHTS_BORROWED); /* as sprof record, for which the answers hold */
 	if (remote_read_start())
 		log_debug("no process that reads others: a hostile one may hold this up");
 	any = asked.json ? print_json(&b, asked.pid) : print_text(&b, asked.pid);

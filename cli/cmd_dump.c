@@ -193,7 +193,7 @@ static void write_dump(struct buffer *b, const struct dump *d, const struct cmd_
 		buffer_printf(b, "\n],\n\"unread_tasks\": %zu\n}\n", d->nr_unread_tasks);
 }
 
-/* The rights that only this needs are given up after it: names come from files of the target. */
+/* Taking stacks needs borrowed rights; naming frames, which reads the target's files, does not. */
 static int take_dump(pid_t pid, const struct sandbox *sandbox, struct dump **ret_dump)
 {
 	char why[256] = "", hint[256] = "";

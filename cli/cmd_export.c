@@ -95,7 +95,7 @@ static const struct argp argp = {
 	NULL,
 };
 
-/* Some formats are gzipped in any case. */
+/* Leaves formats alone that their exporter has gzipped already. */
 static void compress(struct buffer *b)
 {
 	struct buffer plain = *b;
@@ -115,10 +115,10 @@ static void report_error(const struct export_opts *o, int err)
 	free(what);
 }
 
-/* The files of a folder that are written so far. */
+/* The folder that an export of several files is written to. */
 struct folder {
 	const char *path;
-	bool failed; /* reported */
+	bool failed; /* a file could not be written, which was reported */
 };
 
 static int write_file(void *context, const char *name, struct buffer *b)

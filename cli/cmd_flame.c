@@ -33,9 +33,9 @@ struct flame_opts {
 	const char *input, *output, *title;
 	bool no_js, html, column, butterfly;
 	struct tree_opts tree;
-	enum profile_column below; /* of a butterfly */
+	enum profile_column below; /* the lower half of a butterfly */
 	const char *below_event;   /* as tree_opts.event */
-	char *above;		   /* the name of the upper column, which tree.event may point to */
+	char *above; /* name of the upper column, on the heap; tree.event may point to it */
 	struct svg_data_nodes *nodes; /* of the tree, if that is an outline */
 	struct filter *filter;
 	struct idle *idle;
@@ -250,7 +250,7 @@ static int flame_main(int argc, char **argv)
 	}
 	/* The page draws a timeline, for which samples must belong to threads. */
 	o.tree.sample_nodes = o.html && v.profile->nr_threads;
-	if (!o.by) /* else it is built twice */
+	if (!o.by) /* --by builds the tree twice */
 		o.nodes = svg_outline(&o.tree);
 	err = view_build_by(&v, o.input, &o.tree, o.by ? o.by->draw : NULL);
 	if (!err)

@@ -30,8 +30,8 @@ enum { OPTION_ORIGIN = 0x100 };
 
 enum origin { ORIGIN_NONE, ORIGIN_FILE, ORIGIN_HOST, ORIGIN_COMMAND };
 
-#define SAME_CLOCK_NS 1000000000ll /* by which a clock of one boot may be set meanwhile */
-#define FIRST_OTHER_PID (1u << 22) /* what Linux gives is below */
+#define SAME_CLOCK_NS 1000000000ll /* less than that apart: one boot, and its clock was set */
+#define FIRST_OTHER_PID (1u << 22) /* Linux gives only numbers below */
 
 struct merge_opts {
 	char **inputs;
@@ -132,9 +132,9 @@ static void merge_stats(struct profile_stats *to, const struct profile_stats *fr
 }
 
 /*
- * Clocks of different hosts, and of one host before and after a boot, are unrelated. Times
- * therefore become ns since the first recording began, by the time of day; but those of one boot
- * are comparable as they are. Returns what is added to the times of `from`.
+ * Monotonic clocks of different hosts or boots are unrelated, so times are aligned by the time of
+ * day at which recordings began; times of the same boot are kept as they are. Returns what is added
+ * to the times of `from`.
  */
 static int64_t merge_times(struct profile *to, const struct profile *from, bool first)
 {
@@ -199,8 +199,8 @@ static const char *origin_of(const struct merge_opts *o, const struct profile *p
 }
 
 /*
- * Processes whose facts would replace those of a process in an earlier profile get a number of
- * their own. So do ranks that run in containers, where all have the same one.
+ * Gives a process a new number where an earlier profile has facts of a process with the same one:
+ * ranks in containers often share one number.
  */
 static void number_processes(struct merging *m, const struct profile *p, struct number_map *pids)
 {
@@ -263,7 +263,7 @@ static int add_input(const struct merge_opts *o, struct merging *m, struct profi
 	return 0;
 }
 
-/* A time before the first recording began would be negative: then all times are moved on. */
+/* Moves all times on if one is from before the first recording began: it would be negative. */
 static void keep_times_positive(struct profile *p)
 {
 	uint64_t first = p->meta.start_ns, shift;

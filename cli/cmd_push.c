@@ -107,7 +107,7 @@ static int read_profile(const struct push *o, int fd)
 	return err ? 1 : 0;
 }
 
-/* Starts the child. Returns the end of the pipe that requests come from, or -errno, reported. */
+/* Starts the child. Returns the pipe from which to read requests, or -errno, reported. */
 static int start_reader(const struct push *o, pid_t *ret_child)
 {
 	int ends[2], err;

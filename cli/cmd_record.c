@@ -58,7 +58,7 @@ struct recording {
 	struct record_alloc *alloc;    /* NULL = not sampled */
 	struct sink *sink;	       /* where samples go: the file, or what stands before it */
 	struct record_gate *gate;      /* NULL: every sample is wanted */
-	uint64_t begin_ns;	       /* of what is recorded */
+	uint64_t begin_ns;	       /* samples before it are dropped */
 	bool progress_shown;
 	uint64_t start_ns;
 };
@@ -261,19 +261,19 @@ static void discard_file(struct recording *r)
 	unlink(r->opts->output);
 }
 
-/* Is a program started whose allocations are sampled? Recording begins at its entry point. */
+/* True if sprof starts a program and hooks it: recording then begins at its entry point. */
 static bool starts_hooked(const struct recording *r)
 {
 	return r->alloc && r->opts->program;
 }
 
-/* Samples pass the gate first, then the part that charges them with idle GPUs. */
+/* Samples pass the gate first, then the part that charges them with the time of idle GPUs. */
 static void set_gate(struct recording *r)
 {
 	r->begin_ns = r->start_ns + r->opts->delay_ns;
 	record_gpu_wait_until(r->recorder.gpu, r->begin_ns);
 	if (starts_hooked(r))
-		r->begin_ns = UINT64_MAX / 2; /* go() knows */
+		r->begin_ns = UINT64_MAX / 2; /* until go() has hooked the program */
 	r->sink = record_gpu_watch(r->recorder.gpu, r->output.continuous
 							    ? continuous_sink(r->output.continuous)
 							    : recfile_sink(r->output.file));
@@ -283,7 +283,7 @@ static void set_gate(struct recording *r)
 	}
 }
 
-/* What comes meanwhile is before the beginning: the gate leaves it out. */
+/* Empties the rings while the program is being hooked; the gate drops these samples. */
 static void drain_source(void *context)
 {
 	struct recording *r = context;
@@ -341,7 +341,7 @@ static int start(struct recording *r)
 	return err;
 }
 
-/* Lets the program run. 0 or -errno; *ret_status is what sprof ends with then. */
+/* Lets the program run. 0, or -errno with sprof's exit status in *ret_status. */
 static int go(struct recording *r, int *ret_status)
 {
 	struct started_program *p = &r->recorder.program;
@@ -413,7 +413,7 @@ static int run(struct recording *r)
 	return err || push_err ? 1 : 0;
 }
 
-/* What needs no source yet. 0 or -errno, reported. */
+/* All that is done before the source is opened. 0 or -errno, reported. */
 static int prepare(struct recording *r, struct record_opts *opts)
 {
 	int err = opts->push.url ? push_child_new(&opts->push, &r->push) : 0;

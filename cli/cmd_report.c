@@ -38,7 +38,7 @@ enum {
 	OPTION_PER,
 	OPTION_TABLE, /* + enum report_table */
 	DEFAULT_ROWS = 40,
-	DEFAULT_FUNCTIONS = 10, /* annotated */
+	DEFAULT_FUNCTIONS = 10, /* of --annotate */
 };
 
 struct report_opts {
@@ -46,7 +46,7 @@ struct report_opts {
 	enum ranking_key key;
 	bool key_given, json, rows_given;
 	uint32_t rows;
-	struct tree_opts tree, per; /* per: column_given: show the ratio to that */
+	struct tree_opts tree, per; /* per: the column of --per */
 	struct filter *filter;
 	struct idle *idle;
 	enum report_table table;
@@ -120,7 +120,7 @@ static void set_table(struct report_opts *o, enum report_table table, struct arg
 	o->table = table;
 }
 
-/* Does --sort apply? A tree is sorted by total, most tables by what they are about. */
+/* Does --sort apply? A tree is sorted by total, and most tables have an order of their own. */
 static bool takes_sort(const struct report_opts *o)
 {
 	if (o->table)
@@ -346,8 +346,8 @@ static int report_samples(struct buffer *b, const struct report_opts *o, const s
 }
 
 /*
- * Trust depends on the stacks as they were recorded, not on those that filters or inversions made
- * of them.
+ * How far the numbers can be trusted is told by the stacks as they were recorded, so that is kept
+ * from before they are rewritten.
  */
 static int build(struct view *v, const struct report_opts *o)
 {
@@ -367,7 +367,7 @@ static int build(struct view *v, const struct report_opts *o)
 	return err;
 }
 
-/* Adds the ratio to the column of --per, or the one that is usual. */
+/* Adds the ratio to the column of --per, or else the usual ratio of the column, if it has one. */
 static int add_ratio(struct view *v, const struct report_opts *o)
 {
 	enum profile_column per = o->per.column;

@@ -42,13 +42,13 @@
 #define DRAIN_MS 100
 #define SECOND_NS 1000000000ull
 #define ONCE_NS (5 * SECOND_NS)
-#define OWN_FAILURE 125 /* as sprof record */
+#define OWN_FAILURE 125 /* the same as of sprof record */
 
 struct top {
 	struct top_opts *opts;
 	struct recorder recorder;
 	struct live *live;
-	struct sink *sink; /* of live, or what stands before it */
+	struct sink *sink; /* where samples go: `live`, or a sink before it */
 	struct name_rounds *naming;
 	struct debuginfod *debuginfod; /* NULL = not asked for */
 	struct model *model;	       /* NULL: one picture is printed */
@@ -94,7 +94,7 @@ static void advance(struct top *t)
 	live_advance(t->live, monotonic_ns(), &stats);
 }
 
-/* Takes what has been sampled. Returns 1 while there are targets, 0 at their end, or -errno. */
+/* Takes the new samples. Returns 1 while there are targets, 0 at their end, or -errno. */
 static int sample_round(struct top *t)
 {
 	struct recorder *r = &t->recorder;
@@ -260,8 +260,8 @@ static void print_once(struct top *t)
 /* ---- the program that is looked at */
 
 /*
- * The terminal is the screen's: the program reads nothing, and what it writes is dropped, unless it
- * goes to a file already.
+ * While the screen has the terminal, the program must not use it: each of its standard descriptors
+ * that is the terminal becomes /dev/null.
  */
 static int launch_without_terminal(struct recorder *r)
 {
@@ -304,7 +304,7 @@ static int start(struct top *t)
 	return 0;
 }
 
-/* How the program ended; where it was left running, 0. */
+/* The exit status of the program; 0 if it was left running. */
 static int program_status(struct top *t)
 {
 	struct recorder *r = &t->recorder;

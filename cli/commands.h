@@ -14,7 +14,7 @@ struct argp;
 
 struct command {
 	const char *name;
-	const struct argp *argp; /* its options, for completion and for mistyped ones */
+	const struct argp *argp; /* its options, for completion and for hints about mistyped ones */
 	bool runs_program;	 /* its first argument begins another command line */
 	bool samples;		 /* looks at processes; most others only read, without rights */
 	bool sends;	  /* talks to the network: has another process read, without rights */
@@ -24,7 +24,7 @@ struct command {
 	 * record returns its program's status, and 125 for a failure of its own.
 	 */
 	int (*main)(int argc, char **argv);
-	/* Instead of `main`: it also gets the list of all commands, which ends with NULL. */
+	/* Replaces `main` if set; also gets all commands, in a list that ends with NULL. */
 	int (*main_of_all)(int argc, char **argv, const struct command *const *commands);
 };
 

@@ -14,7 +14,6 @@
 
 enum { MAX_REPORTED = 10 };
 
-/* Plain decimals, with a point in every locale. */
 static bool parse_percent(const char *s, double *ret_fraction)
 {
 	double sign = *s == '-' ? -1 : 1, value = 0, unit = 1;

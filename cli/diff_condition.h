@@ -1,6 +1,6 @@
 /*
- * What a diff must not show, for builds that check it: "self>+2%" is met by a function whose self
- * grew by more than 2 % of the whole and by more than the sampling error.
+ * Conditions of sprof diff --fail-if, which fails a build when one is met: "self>+2%" is met by a
+ * function whose self grew by more than 2 % of the whole and by more than the sampling error.
  */
 #ifndef SPROF_DIFF_CONDITION_H
 #define SPROF_DIFF_CONDITION_H

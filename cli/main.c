@@ -157,9 +157,9 @@ static void on_file_limit(int signal)
 }
 
 /*
- * Where a file would grow past the limit of its user (ulimit -f), the write fails with EFBIG, which
- * is handled as a full disk is; without a handler the signal that comes with it ends the process. A
- * program that sprof starts gets the signal's default again, as an ignored one would not.
+ * A write beyond the file size limit (ulimit -f) sends SIGXFSZ, which would end sprof. With a
+ * handler the write fails with EFBIG instead, which is handled like a full disk. The signal is not
+ * ignored, because a program that sprof starts would inherit that.
  */
 static void survive_file_limit(void)
 {

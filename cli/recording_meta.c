@@ -1,5 +1,6 @@
 /*
- * The two clocks are read one after the other, so that their difference is right to microseconds.
+ * Describes a recording in its header. Both clocks are read one right after the other, so that
+ * times of samples become times of day with an error of microseconds.
  */
 #include "cli/recording_meta.h"
 

@@ -1,4 +1,4 @@
-/* What is known of a recording when sampling starts. */
+/* What the header of a recording says of it: what is known when sampling starts. */
 #ifndef SPROF_RECORDING_META_H
 #define SPROF_RECORDING_META_H
 
@@ -8,7 +8,7 @@
 
 struct record_opts;
 
-/* The strings of `ret_meta` are those of opts, of `event`, and of *host, which is filled here. */
+/* Fills *host and *ret_meta, whose strings point into opts, `source`, `event` and *host. */
 void recording_meta(const struct record_opts *opts, const char *source, const char *event,
 		    struct utsname *host, struct recfile_meta *ret_meta);
 

@@ -1,7 +1,7 @@
 /*
- * argp prints what is wrong with a command line and ends the program, so the hint is printed on the
- * way out. The line is split into options and values as getopt does, by the command's own table:
- * what follows the first word of a program to run is not sprof's.
+ * argp prints what is wrong with a command line and ends the program, so hints are printed by an
+ * exit handler. It splits the line into options and values as getopt does, by the command's own
+ * table, and ends at the program to run, whose options are not sprof's.
  */
 #include "cli/usage.h"
 
@@ -13,10 +13,10 @@
 #include "cli/options/near_name.h"
 #include "core/base/log.h"
 
-/* One word of the command line beside all options. */
+/* A word of the command line, compared with all options in turn. */
 struct match {
 	const char *word; /* without its dashes */
-	size_t size;	  /* up to a "=" */
+	size_t size;	  /* of the part before a "=" */
 	bool is_long, known, takes_next;
 	struct near_name near;
 };

@@ -8,11 +8,11 @@
 
 struct command;
 
-/* The command line of a command, which argp may reject by ending the program with status 2. */
+/* The command line of a command. If argp rejects it, the program ends with status 2. */
 struct usage {
 	const struct command *command;
 	char *const *argv; /* argv[0] is the command */
-	bool parsed;	   /* the command line was accepted: nothing is hinted at any more */
+	bool parsed;	   /* the command line was accepted: no hints any more */
 };
 
 /* Has a hint printed if the program ends with a usage error. `usage` must outlive the program. */
