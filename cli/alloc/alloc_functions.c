@@ -1,7 +1,7 @@
 /*
- * Which module's malloc the program calls is decided by its dynamic linker; here every module that
- * defines one is hooked, as an allocation is counted where it is made. But if the program itself
- * defines malloc, the dynamic linker has all modules call that one.
+ * A process may map several mallocs, and its dynamic linker decides which one each module calls. So
+ * every malloc is looked for, except where the program itself defines one: then all modules call
+ * that.
  */
 #include "cli/alloc/alloc_functions.h"
 
@@ -30,7 +30,7 @@
 struct text {
 	uint64_t start, end, pgoff, ino;
 	char *path;
-	int fd; /* until it was searched, then -1 */
+	int fd; /* -1 once it has been searched */
 	bool is_mapped;
 };
 
@@ -130,7 +130,7 @@ static void see_text(struct alloc_finder *f, const struct file_mapping *m)
 	};
 }
 
-/* What was unmapped may come back, without hooks. */
+/* Forgets unmapped files: if one is mapped again, it has no hooks and is searched again. */
 static void forget_unmapped(struct alloc_finder *f)
 {
 	size_t nr = 0;
@@ -223,7 +223,7 @@ static void take(struct alloc_finder *f, const struct text *text,
 	}
 }
 
-/* Waits for the child that reads the file, at most until then. */
+/* Waits for the child that reads the file, at most until `until_ns`. */
 static int await(struct functions_search *search, uint64_t until_ns,
 		 struct named_function **ret_functions, size_t *ret_nr)
 {

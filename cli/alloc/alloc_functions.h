@@ -1,6 +1,6 @@
 /*
- * Finds the allocation functions of a process: in each file that it maps and that defines malloc,
- * by symbol; and what leads to those of its Python.
+ * Finds the allocation functions of a process: those that the symbols of its mapped files name, and
+ * the tables through which Python calls its own.
  */
 #ifndef SPROF_ALLOC_FUNCTIONS_H
 #define SPROF_ALLOC_FUNCTIONS_H
@@ -28,11 +28,11 @@ struct alloc_finder *alloc_finder_new(pid_t pid, unsigned int wanted,
 void alloc_finder_free(struct alloc_finder *finder); /* NULL is fine */
 
 /*
- * Looks into the files that were not mapped at the last look. The functions are the finder's, until
- * the next look. Returns their number; 0 also where the process has ended.
+ * Searches the files that were mapped since the last look. Returns the number of functions found, 0
+ * also if the process has ended; the list belongs to the finder and holds until the next look.
  */
 size_t alloc_finder_look(struct alloc_finder *finder, const struct alloc_function **ret_functions);
-/* Could some of its files not be read? */
+/* Was any file of the process unreadable? */
 bool alloc_finder_has_unread(const struct alloc_finder *finder);
 
 #endif

@@ -1,4 +1,4 @@
-/* A process that runs another program since the last look is one that has ended and a new one. */
+/* Looks at /proc in intervals; a process that has called exec counts as ended, and as a new one. */
 #include "cli/alloc/follow_alloc.h"
 
 #include <errno.h>
@@ -16,14 +16,14 @@
 #include "sampler/target/proc_life.h"
 
 #define LOOK_NS (500ull * 1000 * 1000)
-#define LOOK_SOON_NS (100ull * 1000 * 1000) /* while one waits for PyTorch */
+#define LOOK_SOON_NS (100ull * 1000 * 1000) /* while a process has not loaded PyTorch yet */
 #define FOLLOWED_MAX 64u		    /* processes at a time: each takes some MiB */
 
 struct followed {
 	pid_t pid;
 	uint64_t program;
 	struct alloc_finder *finder;
-	bool is_hooked; /* false: it has nothing yet that is wanted */
+	bool is_hooked; /* false: it has not loaded yet what is to be hooked */
 };
 
 struct follow_alloc {
@@ -32,10 +32,10 @@ struct follow_alloc {
 	const struct sandbox *sandbox;
 	struct followed *followed;
 	size_t nr, capacity;
-	pid_t *roots; /* that were named or started */
+	pid_t *roots; /* processes that were named or started; others descend from them */
 	size_t nr_roots, roots_capacity;
-	struct number_map hooked; /* every pid that ever was */
-	struct number_map tried;  /* and for each that was tried, its program then, in part */
+	struct number_map hooked; /* pids of all processes that were hooked */
+	struct number_map tried;  /* by pid that was tried: low bits of its program's id then */
 	bool children, is_full, any_hooked;
 	uint64_t looked_ns;
 };
@@ -123,7 +123,7 @@ int follow_alloc_add(struct follow_alloc *f, pid_t pid)
 
 /* ---- all of them */
 
-/* The others are counted at the end. */
+/* Hooks a child. If that fails, follow_alloc_say_missed() counts it. */
 static void hook_quietly(struct follow_alloc *f, pid_t pid)
 {
 	struct inject_reason reason = { "", "" };
@@ -147,7 +147,7 @@ static void forget(struct follow_alloc *f, size_t i, struct sink *sink)
 	f->followed[i] = f->followed[--f->nr];
 }
 
-/* A process that had nothing to hook: has it loaded that since? */
+/* Hooks a process that had nothing to hook when it was first seen, once it has loaded that. */
 static void hook_late(struct follow_alloc *f, struct followed *p,
 		      const struct alloc_function *functions, size_t nr)
 {
@@ -201,11 +201,11 @@ static void look_at_all(struct follow_alloc *f, struct sink *sink)
 		uint64_t program = proc_life_program(pid);
 
 		if (proc_life_has_ended(pid)) {
-			if (!is_root(f, pid)) /* of those it is told at the end */
+			if (!is_root(f, pid)) /* the end of a root is recorded when sampling ends */
 				forget(f, i, sink);
 		} else if (program == p->program) {
 			look_at(f, p);
-		} else if (program) { /* 0: it is just ending */
+		} else if (program) { /* 0: the process is just ending */
 			forget(f, i, sink);
 			hook_quietly(f, pid);
 		}

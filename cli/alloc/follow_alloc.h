@@ -1,7 +1,7 @@
 /*
  * The processes whose allocations are sampled, as they change: modules that they load are hooked,
- * and so are the programs that they start or become. A process is looked at twice a second: what a
- * child allocates before it was seen is missed, and a child that ends before is missed as a whole.
+ * and so are the programs that they start or become. Processes are looked at twice a second, so
+ * what a child allocates before the first look is missed.
  */
 #ifndef SPROF_FOLLOW_ALLOC_H
 #define SPROF_FOLLOW_ALLOC_H
@@ -25,7 +25,7 @@ void follow_alloc_free(struct follow_alloc *follow); /* NULL is fine */
 
 /* Hooks a process, whose children are followed from then on. 0 or -errno, reported. */
 int follow_alloc_add(struct follow_alloc *follow, pid_t pid);
-/* To be called often; it looks when it is time. */
+/* To be called often; looks at the processes when it is time. */
 void follow_alloc_look(struct follow_alloc *follow, struct sink *sink);
 /* Says how many of the processes that were sampled otherwise were missed. */
 void follow_alloc_say_missed(const struct follow_alloc *follow, const struct profile *profile);

@@ -1,6 +1,6 @@
 /*
- * A program that is started is hooked at its entry point, where all that it needs is mapped and
- * nothing of it has run.
+ * A program that sprof starts is hooked at its entry point: its libraries are mapped by then, and
+ * none of its own code has run.
  */
 #include "cli/alloc/record_alloc.h"
 
@@ -99,7 +99,7 @@ struct record_alloc {
 	struct entry_stop stop;
 };
 
-/* Children that are there already must not all be hooked: they may be anything. */
+/* Each named process must be hooked, unless growth is sampled too. Children may fail, later. */
 static int add_processes(struct record_alloc *a, const struct record_alloc_config *c)
 {
 	int err = 0;
@@ -183,13 +183,13 @@ int record_alloc_hook_program(struct record_alloc *a, bool *ret_ended, int *ret_
 	*ret_ended = a->stop.has_ended;
 	*ret_status = a->stop.status;
 	if (*ret_ended)
-		return 0; /* as if it had ended later: its status says why */
+		return 0; /* no error of ours: its exit status says why */
 	if (!err) {
 		err = follow_alloc_add(a->follow, a->stop.pid);
 		if (!err)
 			err = entry_stop_release(&a->stop);
 		else
-			a->stop.has_ended = true; /* it is killed below */
+			a->stop.has_ended = true; /* its error was reported; it is killed below */
 	}
 	if (err && !a->stop.has_ended)
 		cannot_start(err);
@@ -231,7 +231,7 @@ const struct allocations *record_alloc_allocations(const struct record_alloc *a)
 	return a ? a->allocations : NULL;
 }
 
-/* Of a process of another user: its threads are held, and its memory is written. */
+/* For processes of other users: their threads are stopped and their memory is written. */
 uint64_t record_alloc_privileges(const struct record_alloc *a)
 {
 	return a ? PRIVILEGES_TO_FOLLOW | PRIVILEGE(CAP_DAC_OVERRIDE) : 0;

@@ -17,24 +17,24 @@ struct table_cache;
 
 struct record_alloc_opts {
 	bool wanted;
-	bool tensors;	   /* what PyTorch's allocators report */
-	bool python;	   /* only what Python, or code that it called, has asked for */
+	bool tensors;	   /* sample what PyTorch's allocators report */
+	bool python;	   /* keep only what Python, or code called by it, allocates */
 	uint64_t interval; /* bytes between samples; 0: adapted to the rate of allocation */
-	/* growth of resident memory is sampled by the source; what cannot be hooked is no error */
+	/* the source samples growth of resident memory; processes need not be hookable then */
 	bool growth;
 };
 
 /* A child of record's struct argp; its input is a struct record_alloc_opts. */
 extern const struct argp record_alloc_argp;
 /*
- * Refuses combinations that cannot work: nr_named processes are named with -p, or a program is
- * started; `segments` is the folder of a flight recorder, or NULL.
+ * Refuses combinations that cannot work. nr_named: processes given to -p; `program`: one is
+ * started; `segments`: the folder of a flight recorder, or NULL.
  */
 void alloc_opts_check(const struct record_alloc_opts *opts, size_t nr_named, bool program,
 		      bool no_python, const char *segments, const char *source,
 		      struct argp_state *state);
 
-/* What of a recording matters here; what it points to must outlive the result. */
+/* What sampling of allocations needs of a recording; what it points to must outlive the result. */
 struct record_alloc_config {
 	const struct record_alloc_opts *opts;
 	const pid_t *pids;
@@ -48,17 +48,17 @@ struct record_alloc_config {
 };
 
 /*
- * Hooks the processes. *ret is NULL where nothing is wanted. 0, or -errno, reported: one of them
- * cannot be hooked.
+ * Hooks the processes. *ret is NULL if no allocations are to be sampled. 0, or -errno, reported, if
+ * one of the processes cannot be hooked.
  */
 int record_alloc_open(const struct record_alloc_config *config, struct record_alloc **ret);
 /* Removes all hooks that are left. NULL is fine, also for all below. */
 void record_alloc_free(struct record_alloc *alloc);
 
 /*
- * Follows the program that waits to be started, hooks it once it has reached its entry point, and
- * lets it go on. 0, or -errno, reported: it has not begun and will not. *ret_status: of waitpid(2),
- * where *ret_ended says that it ended before.
+ * To be called before and after a program is let go: the first follows it, the second waits for its
+ * entry point, hooks it and lets it run on. 0, or -errno, reported, if it will not run. *ret_ended:
+ * it ended before its entry point, with *ret_status, as waitpid(2) returns it.
  */
 int record_alloc_follow_program(struct record_alloc *alloc, pid_t pid);
 int record_alloc_hook_program(struct record_alloc *alloc, bool *ret_ended, int *ret_status);
@@ -71,7 +71,7 @@ void record_alloc_say_missed(const struct record_alloc *alloc, const struct prof
 
 /* For names of frames; NULL where there are none. */
 const struct allocations *record_alloc_allocations(const struct record_alloc *alloc);
-/* The capabilities that hooking children and removing hooks need, as a set of PRIVILEGE(). */
+/* The capabilities needed to hook children and to remove hooks, as a set of PRIVILEGE(). */
 uint64_t record_alloc_privileges(const struct record_alloc *alloc);
 
 #endif
