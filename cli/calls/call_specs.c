@@ -1,6 +1,6 @@
 /*
- * The first ':' that is not half of a '::' ends the module, so that names of C++ can be typed as
- * they are.
+ * Parses --calls. The first ':' that is not half of a '::' ends the module, so names of C++ can be
+ * typed as they are.
  */
 #include "cli/calls/call_specs.h"
 

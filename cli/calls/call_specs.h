@@ -17,15 +17,15 @@ struct call_spec {
 	const char *function;
 	int event;	     /* enum call_counts_event of Python; -1: a native function */
 	bool is_collectives; /* all functions of collective_ops.h, which are timed */
-	bool found, refused; /* refused, and the reason was reported */
-	size_t nr_refused;   /* functions that the kernel counts */
+	bool found, refused; /* refused: it cannot be counted, which was reported */
+	size_t nr_refused;   /* functions that could get no probe */
 };
 
 /* Does the text name a function? */
 bool call_spec_is_one(const char *text);
-/* `text` must outlive it; free(module). */
+/* `text` must outlive the result; the caller frees its `module`. */
 struct call_spec call_spec_parse(const char *text);
-/* Is a mapped file, found at that path, one of those that the module names? */
+/* Does the spec's module name this mapped file, which was found at `path`? */
 bool call_spec_fits(const struct call_spec *spec, const char *path, const struct stat *file);
 
 #endif

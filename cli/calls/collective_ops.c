@@ -1,4 +1,4 @@
-/* Each operation that returns is a row, with the name of the function at whose entry it began. */
+/* Each operation becomes a fact when it returns, named by the function at whose entry it began. */
 #include "cli/calls/collective_ops.h"
 
 #include <inttypes.h>

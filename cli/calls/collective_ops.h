@@ -1,6 +1,6 @@
 /*
- * What sprof record --calls collectives times: collective operations of gloo, as facts of the
- * recording for sprof ranks.
+ * sprof record --calls collectives: times collective operations of gloo, as facts of the recording,
+ * which sprof ranks compares.
  */
 #ifndef SPROF_COLLECTIVE_OPS_H
 #define SPROF_COLLECTIVE_OPS_H
@@ -19,8 +19,8 @@ struct sink;
 #define NR_COLLECTIVE_OPS 6
 
 /*
- * The functions, without parameters. None of them returns before all ranks have called it, unlike
- * broadcast, gather, reduce and scatter.
+ * Names of the functions, without parameters. Each returns only after all ranks have called it;
+ * broadcast, gather, reduce and scatter do not, so they are not listed.
  */
 extern const char *const collective_ops_names[NR_COLLECTIVE_OPS];
 
@@ -32,7 +32,7 @@ bool collective_ops_add(struct collective_ops *ops, const struct searched_file *
 			const struct named_function *function);
 /* Takes the operations that have returned. Call it often. */
 void collective_ops_read(struct collective_ops *ops, struct sink *sink);
-/* Reports what there was no room for. */
+/* Reports how many operations there was no room for. */
 void collective_ops_tell(const struct collective_ops *ops);
 
 #endif

@@ -35,8 +35,8 @@
 #include "symbolizer/confined_functions.h"
 
 #define LOOK_NS (100ull * 1000 * 1000)
-#define EXEC_SHARE 2 /* in new programs at most a third of it */
-#define SEARCH_MS 20 /* at a time; searches that take longer go on by themselves */
+#define EXEC_SHARE 2 /* looking after an exec takes at most a third of the time */
+#define SEARCH_MS 20 /* to wait for searches in a round; longer ones go on meanwhile */
 #define AWAIT_NS (5ull * 1000 * 1000 * 1000)
 #define STOP_MS 300
 #define WARNINGS_MAX 20
@@ -46,7 +46,7 @@
 struct counted {
 	uint32_t probe;
 	char *name, *path;
-	uint64_t late_ns; /* how long after the beginning calls were not counted */
+	uint64_t late_ns; /* its calls are missing for so long from the beginning */
 };
 
 struct record_calls {
@@ -58,10 +58,10 @@ struct record_calls {
 	size_t nr_functions, functions_capacity;
 	struct function_searches *searches;
 	struct mapped_files *files;
-	bool some_left_out; /* mapped files, because too many wait for their search */
+	bool some_left_out; /* left for a later look: too many files wait for a search */
 	uint64_t nr_unread; /* files that no child could read */
 	uint64_t nr_share_warnings;
-	uint64_t begin_ns; /* 0: not found yet */
+	uint64_t begin_ns; /* 0: counting has not begun */
 	uint64_t next_look_ns, next_exec_look_ns, nr_execs;
 	struct python_counts *python;
 	struct collective_ops *collectives;
@@ -76,7 +76,7 @@ static uint64_t late_ns(const struct record_calls *c)
 	return c->begin_ns && now > c->begin_ns ? now - c->begin_ns : 0;
 }
 
-/* Says once why something that was asked for is not counted. */
+/* Reports, once for a spec, why it is not counted. */
 static void refuse(struct call_spec *s, const char *why)
 {
 	if (!s->refused)
@@ -88,7 +88,7 @@ static void keep_function(struct record_calls *c, struct call_spec *spec, const 
 			  int probe, struct named_function *f)
 {
 	if (probe == -EDQUOT)
-		return; /* said for all functions of the file at once */
+		return; /* reported for all functions of the file together */
 	if (probe == -ENOSPC) {
 		refuse(spec, " any further: it fits too many functions");
 	} else if (probe < 0) {
@@ -120,7 +120,7 @@ static void say_share(struct record_calls *c, const struct searched_file *file, 
 static void attach_functions(struct record_calls *c, const struct searched_file *file,
 			     struct named_function *functions, size_t nr)
 {
-	struct call_spec **of = file->of; /* by the number of their glob */
+	struct call_spec **of = file->of; /* the spec of each glob, by the glob's number */
 	uint64_t *offsets = xcalloc(nr + 1, sizeof(*offsets));
 	int *probes = xcalloc(nr + 1, sizeof(*probes));
 	size_t kept = 0;
@@ -192,7 +192,7 @@ static void take_functions(void *context, const struct searched_file *file, int 
 						: "answered nonsense");
 }
 
-/* Takes over fd. `path` is one of process pid, or ours (0). */
+/* Has a file searched. Owns fd. `path` is as process pid sees it, or we do (0). */
 static void look_into(struct record_calls *c, int fd, pid_t pid, uint32_t user, const char *path,
 		      const struct stat *file)
 {
@@ -234,7 +234,7 @@ static void look_into(struct record_calls *c, int fd, pid_t pid, uint32_t user, 
 	close(fd);
 }
 
-/* Owns fd afterwards; a negative one is fine. */
+/* Has a file searched unless it was already. Owns fd, which may be negative. */
 static void take_file(struct record_calls *c, int fd, pid_t pid, uint32_t user, const char *path)
 {
 	struct stat file;
@@ -247,7 +247,7 @@ static void take_file(struct record_calls *c, int fd, pid_t pid, uint32_t user, 
 		close(fd);
 }
 
-/* A file that the caller named, or that a program needs which the caller named. */
+/* Takes a file that the caller named, or one that the named program needs. */
 static void take_path(void *context, const char *path)
 {
 	enum rights before = privileges_use(RIGHTS_OF_CALLER);
@@ -358,7 +358,7 @@ int record_calls_add_process(struct record_calls *c, pid_t id)
 	struct proc_status status;
 	int err;
 
-	/* The source reports a process that has ended. */
+	/* If the process has ended, the source reports that. */
 	if (!c || proc_status_read(id, &status))
 		return 0;
 	err = record_calls_add_child(c, status.process);
@@ -419,7 +419,7 @@ void record_calls_follow(struct record_calls *c, struct sink *sink)
 	nr_execs = call_counts_nr_execs(c->probes);
 	if (now >= c->next_look_ns || (nr_execs != c->nr_execs && now >= c->next_exec_look_ns)) {
 		c->nr_execs = nr_execs;
-		began = thread_cpu_ns(); /* waiting for a CPU costs others nothing */
+		began = thread_cpu_ns(); /* CPU time: waiting for a CPU is no cost */
 		look_at_followed(c);
 		took = thread_cpu_ns() - began;
 		c->next_look_ns = now + LOOK_NS + LOOK_SHARE * took;
@@ -437,7 +437,7 @@ static void write_native(struct record_calls *c, struct sink *sink)
 			.name = sink_cstring(sink, f->name),
 			.module = sink_cstring(sink, f->path),
 			.file = sink_cstring(sink, ""),
-			/* each of several functions of the same name in a file has a row */
+			/* keeps functions of the same name in a file apart */
 			.line = i,
 			.calls = call_counts_count(c->probes, f->probe),
 			.late_ns = f->late_ns,
@@ -471,7 +471,7 @@ void record_calls_stop(struct record_calls *c, struct sink *sink)
 	python_counts_read(c->python, sink);
 	collective_ops_read(c->collectives, sink);
 	call_counts_start(c->probes, 0, 0);
-	/* Which functions there are is said below. */
+	/* Last answers: what was found decides what is reported below. */
 	function_searches_go_on(c->searches, STOP_MS, take_functions, c);
 	write_native(c, sink);
 	python_counts_write(c->python, sink);

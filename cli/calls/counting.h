@@ -28,25 +28,22 @@ int record_calls_new(const char *const *specs, size_t nr_specs, bool system_wide
 void record_calls_free(struct record_calls *calls);
 
 /*
- * Counts in a child of ours that is about to become the program, and in its children. Returns 0 or
- * -errno, reported.
+ * Counts in our child that will exec the program, and in its children. Returns 0 or -errno,
+ * reported.
  */
 int record_calls_add_child(struct record_calls *calls, pid_t pid);
-/* The same for a process that runs already, or for the process of a thread. */
+/* The same for a process that runs already; `pid` may be one of its threads. */
 int record_calls_add_process(struct record_calls *calls, pid_t pid);
 /*
- * Waits until the files that are known are searched: those that the caller named, however long that
- * takes, and those that other processes map for 5 s. A signal that stops the recording ends it.
+ * Waits until all known files are searched: for files that the caller named without a limit, for
+ * those that processes have mapped at most 5 s. A signal that stops the recording ends the wait.
  */
 void record_calls_await(struct record_calls *calls);
 /* The capabilities that counting uses after record_calls_start(). */
 uint64_t record_calls_privileges(const struct record_calls *calls);
 /* Calls from begin_ns up to end_ns (CLOCK_MONOTONIC) are counted. */
 void record_calls_start(struct record_calls *calls, uint64_t begin_ns, uint64_t end_ns);
-/*
- * Takes the events that have come, and now and then looks for files that processes have mapped
- * since. Call it often.
- */
+/* Takes new events, and looks for newly mapped files when it is time. Call it often. */
 void record_calls_follow(struct record_calls *calls, struct sink *sink);
 /* Ends counting and writes the counts. Reports functions that were found in no file. */
 void record_calls_stop(struct record_calls *calls, struct sink *sink);

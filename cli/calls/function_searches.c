@@ -1,4 +1,4 @@
-/* Files wait in a list in the order in which they came; a running search holds its file. */
+/* Files wait in a list, oldest first; a running search owns its file. */
 #include "cli/calls/function_searches.h"
 
 #include <errno.h>
@@ -27,7 +27,7 @@ struct function_searches {
 	struct running running[RUNNING_MAX];
 	struct searched_file *waiting;
 	size_t nr_waiting, capacity;
-	struct user_shares shares; /* of the list */
+	struct user_shares shares; /* of places in `waiting` */
 };
 
 static void release(struct searched_file *file)
@@ -64,7 +64,7 @@ void function_searches_free(struct function_searches *s)
 	free(s);
 }
 
-/* A share is taken and given back to see whether it is there. */
+/* Takes a share to see whether one is left, and gives it back. */
 bool function_searches_have_room(struct function_searches *s, uint32_t user)
 {
 	if (user == SEARCH_FOR_CALLER)
@@ -129,7 +129,7 @@ static struct searched_file take_waiting(struct function_searches *s, size_t i)
 	return file;
 }
 
-/* Starts searches in the order in which the files came, one for each user. */
+/* Starts searches of the oldest files, at most one for each user. */
 static void start_waiting(struct function_searches *s, function_searches_fn *fn, void *context)
 {
 	struct running *place;
@@ -180,7 +180,7 @@ static bool take_answers(struct function_searches *s, function_searches_fn *fn, 
 	return ended;
 }
 
-/* Waits for a search that has just begun. Returns false where there is none, or no answer. */
+/* Waits for an answer, if a search has just begun. Returns whether one can be read. */
 static bool wait_for_young(const struct function_searches *s, uint64_t now, int timeout_ms)
 {
 	struct pollfd wanted[RUNNING_MAX];

@@ -21,15 +21,15 @@ struct sandbox;
 /* A file and what is looked for in it. */
 struct searched_file {
 	int fd;
-	pid_t pid;     /* `path` is one of this process, or ours (0) */
-	uint32_t user; /* who is charged for the process; SEARCH_FOR_CALLER */
+	pid_t pid;     /* `path` is as this process sees it; 0: as we do */
+	uint32_t user; /* whose share it takes; or SEARCH_FOR_CALLER */
 	char *path;
 	const char **globs;
 	size_t nr_globs;
-	void *of; /* what the globs mean to the caller; free() */
+	void *of; /* what the globs mean to the caller; freed with the file */
 };
 
-/* Takes what a search found; err as functions_search_go_on() gives it. The file is kept by us. */
+/* Takes what a search found; err is that of functions_search_go_on(). The file stays ours. */
 typedef void function_searches_fn(void *context, const struct searched_file *file, int err,
 				  struct named_function *functions, size_t nr);
 
@@ -39,7 +39,7 @@ void function_searches_free(struct function_searches *searches); /* NULL is fine
 
 /* May a file of this user be added? The caller's own always may. */
 bool function_searches_have_room(struct function_searches *searches, uint32_t user);
-/* Takes over what the file holds. */
+/* Owns what `file` points to afterwards. */
 void function_searches_add(struct function_searches *searches, const struct searched_file *file);
 
 /* How many files are still to be searched; are any of them the caller's? */
@@ -47,8 +47,8 @@ size_t function_searches_left(const struct function_searches *searches);
 bool function_searches_left_for_caller(const struct function_searches *searches);
 
 /*
- * Starts searches and takes what they have found. While one has just begun, this waits for it, at
- * most timeout_ms in all: most files take some milliseconds.
+ * Starts searches and hands over what they found. Waits at most timeout_ms, and only for searches
+ * that have just begun: most take some milliseconds.
  */
 void function_searches_go_on(struct function_searches *searches, int timeout_ms,
 			     function_searches_fn *fn, void *context);

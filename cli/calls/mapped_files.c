@@ -1,6 +1,6 @@
 /*
- * /proc and stat(2) can disagree on a file's device (btrfs, overlayfs), so a file that /proc names
- * is kept apart from one that stat(2) knows.
+ * Remembers files by device and inode. /proc and stat(2) can disagree on the device (btrfs,
+ * overlayfs), so devices from /proc are inverted: they never equal one of stat(2).
  */
 #include "cli/calls/mapped_files.h"
 
@@ -58,7 +58,7 @@ static bool is_seen(const struct mapped_files *f, const struct file_id *id)
 	return seen;
 }
 
-/* Users can make files without end, so there is a limit; what is beyond it counts as seen. */
+/* A file beyond the limit counts as seen: users could map new files without end. */
 bool mapped_files_add(struct mapped_files *f, uint64_t dev, uint64_t ino)
 {
 	const struct file_id id = { dev, ino };

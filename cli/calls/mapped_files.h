@@ -1,4 +1,4 @@
-/* The files that processes have mapped for execution, each of which is shown once. */
+/* The files that processes have mapped for execution; each is handed to a hook once. */
 #ifndef SPROF_MAPPED_FILES_H
 #define SPROF_MAPPED_FILES_H
 
@@ -9,16 +9,14 @@
 struct mapped_files;
 struct file_mapping;
 
-/* Zero or more of these are open at a time; NULL is fine for mapped_files_free(). */
+/* mapped_files_free() accepts NULL. */
 struct mapped_files *mapped_files_new(void);
 void mapped_files_free(struct mapped_files *files);
 
-/* Is this inode new? It is not any more afterwards. */
+/* Adds an inode. Returns whether it is new. */
 bool mapped_files_add(struct mapped_files *files, uint64_t dev, uint64_t ino);
 
-/*
- * May a new file of this user be shown now? If not, it is shown at a later look.
- */
+/* May a new file of this user be handed over now? If not, a later look tries again. */
 typedef bool mapped_files_room_fn(void *context, uint32_t user);
 /* Takes a new file. `user` is charged for the process. */
 typedef void mapped_files_take_fn(void *context, const struct file_mapping *mapping, uint32_t user);

@@ -82,7 +82,7 @@ static int start_linker(const char *linker, const char *program, pid_t *ret_pid)
 	posix_spawn_file_actions_init(&actions);
 	posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
 	posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-	environment = exec_environment(); /* it is to find what the program will find */
+	environment = exec_environment(); /* so that it finds what the program will find */
 	err = posix_spawn(ret_pid, linker, &actions, NULL, argv,
 			  environment ? environment : environ);
 	free(environment);
@@ -94,8 +94,8 @@ static int start_linker(const char *linker, const char *program, pid_t *ret_pid)
 }
 
 /*
- * A line of its output: " libc.so.6 => /lib/x86_64-linux-gnu/libc.so.6 (0x00007f...)" or "
- * /lib64/ld-linux-x86-64.so.2 (0x...)".
+ * Reads a line of the linker's list: " libc.so.6 => /lib/x86_64-linux-gnu/libc.so.6 (0x00007f...)"
+ * or " /lib64/ld-linux-x86-64.so.2 (0x...)".
  */
 static void read_line(char *line, void (*fn)(void *context, const char *path), void *context)
 {

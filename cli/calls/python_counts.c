@@ -17,7 +17,7 @@
 #define MAX_DEPTH 1000 /* Python's own limit of recursion */
 
 struct import {
-	uint64_t id, start_ns, inner_ns; /* inner_ns: the time of what it imported itself */
+	uint64_t id, start_ns, inner_ns; /* inner_ns: of the imports inside it */
 	char module[sizeof(((struct import_event *)NULL)->module)];
 };
 
@@ -80,7 +80,7 @@ void python_counts_late(struct python_counts *c, enum call_counts_event event, u
 
 /* ---- imports */
 
-/* Few threads import at a time: one that has finished leaves its place to another. */
+/* A thread that has no open import leaves its place to another: few threads import at a time. */
 static struct importer *find_importer(struct python_counts *c, uint32_t tgid, uint32_t tid)
 {
 	struct importer *idle = NULL;
@@ -117,8 +117,8 @@ static void begin_import(struct python_counts *c, struct importer *t, const stru
 }
 
 /*
- * Drops an end whose beginning was not seen. A beginning whose end was lost is closed with the
- * import around it.
+ * An end whose beginning was not seen is dropped. An import whose end was lost is dropped when the
+ * import around it ends.
  */
 static void end_import(struct python_counts *c, struct importer *t, const struct import_event *e)
 {
@@ -190,7 +190,7 @@ static int compare_functions(const void *a, const void *b)
 	return memcmp(a, b, offsetof(struct fact_calls, calls));
 }
 
-/* A function that several processes run has one row. */
+/* Merges the rows of a function that several processes run into one. */
 static void write_functions(struct python_counts *c)
 {
 	call_counts_each_python(c->probes, add_function, c);
