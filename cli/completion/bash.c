@@ -1,6 +1,6 @@
 /*
  * The completion for bash: one function that looks at the command, and at the word before the one
- * that is completed. bash takes "--sort=self" for three words.
+ * that is completed. bash splits "--sort=self" into three words.
  */
 #include <stddef.h>
 
@@ -40,7 +40,7 @@ static void add_pattern(struct buffer *b, const char *command, const struct opti
 	buffer_add_string(b, ")");
 }
 
-/* What follows an option that takes a value. */
+/* Adds what can follow an option that takes a value. */
 static void add_value(void *context, const struct option_facts *o)
 {
 	const struct writer *w = context;

@@ -1,6 +1,6 @@
 /*
- * Scripts that complete sprof's command line in bash, zsh and fish. They are written from the
- * option tables of the commands, so they cannot miss an option or keep one that is gone.
+ * Scripts that complete sprof's command line in bash, zsh and fish. They are made from the option
+ * tables of the commands, so they have every option and no other.
  */
 #ifndef SPROF_COMPLETION_H
 #define SPROF_COMPLETION_H

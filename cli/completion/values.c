@@ -1,6 +1,4 @@
-/*
- * What an option's value is, told from the word that --help shows for it: FILE, PID, "self|total".
- */
+/* Tells what an option's value is by the word that --help shows for it: FILE, PID, "self|total". */
 #include <ctype.h>
 #include <stddef.h>
 #include <string.h>

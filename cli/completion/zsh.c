@@ -52,7 +52,7 @@ static void add_value(struct buffer *b, const struct option_facts *o)
 	buffer_fini(&words);
 }
 
-/* "*": an option may be given again. */
+/* The "*" says that the option may be given again. */
 static void add_option(void *context, const struct option_facts *o)
 {
 	struct buffer *b = context;
