@@ -1,6 +1,6 @@
 /*
- * A segment's counters are what the source counted since the turn before. Samples that no segment
- * took, because none could be written, are lost samples of the next segment that can be.
+ * The counters of a segment are what the source counted since the last turn. Samples that came
+ * while no segment could be written count as lost in the next one.
  */
 #include "cli/continuous/continuous.h"
 
@@ -44,15 +44,15 @@ struct continuous {
 	struct segment_sink *sink;
 	struct naming naming;
 	struct incident incident;
-	bool kept_lacks_names; /* children look up names of what was kept */
-	struct own_cost cost;  /* up to cost_ns, that segments have told of */
+	bool kept_lacks_names; /* children still look up names for kept segments */
+	struct own_cost cost;  /* what segments have recorded, up to cost_ns */
 	uint64_t cost_ns;
 	struct recfile *file; /* NULL: none could be written */
 	char name[SEGMENT_NAME_SIZE];
-	int said;	  /* why there is none, as the user knows */
-	uint64_t next_ns; /* of a turn, or of the next try */
+	int said;	  /* the error that was reported last */
+	uint64_t next_ns; /* when to turn, or to try again */
 	uint64_t flushed_ns;
-	bool forget;		     /* the segment begins early, to keep --max-memory */
+	bool forget;		     /* this turn is early, to keep --max-memory */
 	struct profile_stats before; /* of the source, as of the last turn */
 	uint64_t nr_unwritten;	     /* lost samples that no segment has counted */
 	uint64_t nr_all_unwritten, written_bytes, nr_segments;
@@ -66,7 +66,7 @@ static void add_lost(struct continuous *c, uint64_t nr)
 	c->nr_all_unwritten += nr;
 }
 
-/* What was counted since the last turn. */
+/* Tells what was counted since the last turn. */
 static void stats_of_segment(const struct continuous *c, const struct profile_stats *all,
 			     struct profile_stats *ret)
 {
@@ -110,13 +110,13 @@ static int create_segment(struct continuous *c)
 	return fd < 0 ? fd : recfile_create_in(fd, &c->meta, &c->file);
 }
 
-/* Begins a segment. On failure there is none, and what comes is dropped. */
+/* Begins a segment. If that fails, there is none, and samples are dropped. */
 static int begin_segment(struct continuous *c, uint64_t now_ns)
 {
 	int err = create_segment(c);
 
 	if (err && folder_fd(c->folder) >= 0 && c->name[0])
-		unlinkat(folder_fd(c->folder), c->name, 0); /* without a header it is nothing */
+		unlinkat(folder_fd(c->folder), c->name, 0); /* without a header it cannot be read */
 	if (err) {
 		segment_sink_turn(c->sink, NULL);
 		c->next_ns = now_ns + RETRY_NS;
@@ -137,7 +137,7 @@ static void leave_segment(struct continuous *c)
 	c->file = NULL;
 }
 
-/* What was spent since the segment before. */
+/* Records what was spent since the last segment. */
 static void tell_cost(struct continuous *c, uint64_t end_ns)
 {
 	const struct own_cost before = c->cost;
@@ -151,13 +151,13 @@ static void push_segment(void *context, const char *path)
 {
 	const struct continuous *c = context;
 
-	/* Where its file system has no links, it may be in KEPT_FOLDER alone by now. */
+	/* On a file system without links the segment may be in KEPT_FOLDER alone. */
 	if (c->config.push && c->kept_lacks_names)
 		folder_keep_names(c->folder);
 	push_child_begin(c->config.push, path);
 }
 
-/* The segment is whole: it is named and finished, by a child or, at the end, here. */
+/* Has a child name and finish the segment; `here`: this process does, at the end. */
 static void end_segment(struct continuous *c, const struct profile_stats *all, uint64_t end_ns,
 			bool here)
 {
@@ -186,7 +186,7 @@ static void end_segment(struct continuous *c, const struct profile_stats *all, u
 	leave_segment(c);
 }
 
-/* The segment could not be written: it ends where it is, and its losses stand in its header. */
+/* Ends a segment that could not be written, and counts what it has lost. */
 static void abandon_segment(struct continuous *c, const struct profile_stats *all, int err)
 {
 	bool is_there = folder_is_there(c->folder);
@@ -230,7 +230,7 @@ static void resume(struct continuous *c, const struct profile_stats *all, uint64
 		 c->nr_unwritten);
 }
 
-/* The source may let go what the segment before needed. */
+/* Tells the source to free what the last segment needed. */
 static void tell_source(struct continuous *c)
 {
 	bool forget = c->forget || segment_sink_is_large(c->sink);
@@ -261,7 +261,7 @@ static void turn(struct continuous *c, const struct profile_stats *all, uint64_t
 	prune(c, false);
 }
 
-/* Each second, what is pending is written. 0 or -errno. */
+/* Writes what is pending. 0 or -errno. */
 static int flush(struct continuous *c, const struct profile_stats *all, uint64_t now_ns)
 {
 	struct profile_stats stats;
@@ -274,7 +274,7 @@ static int flush(struct continuous *c, const struct profile_stats *all, uint64_t
 	return recfile_flush(c->file);
 }
 
-/* Keeps what ended after that; `max_bytes` as in folder_keep(). */
+/* Keeps segments that ended after since_ns; `max_bytes` as in folder_keep(). */
 static void keep(struct continuous *c, int64_t since_ns, uint64_t max_bytes)
 {
 	bool is_full;
@@ -294,7 +294,7 @@ static void keep(struct continuous *c, int64_t since_ns, uint64_t max_bytes)
 	c->kept_lacks_names = true;
 }
 
-/* Names of the last segments come later. */
+/* Copies names to kept segments once the children have looked them up. */
 static void keep_names(struct continuous *c)
 {
 	if (!c->kept_lacks_names || c->naming.nr)
@@ -318,7 +318,7 @@ static void begin_incident(struct continuous *c, const char *what)
 			 (double)o->for_ns / 1e9);
 }
 
-/* Writes what is there, and turns where that is due. */
+/* Writes what is pending, and turns if that is due. */
 static void write_out(struct continuous *c, bool due, uint64_t now_ns)
 {
 	struct profile_stats all;
@@ -365,7 +365,7 @@ static void round_of_caller(struct continuous *c, uint64_t now_ns)
 		keep(c, boottime_ns() - KEEP_NS, 0);
 }
 
-/* The folder is the caller's. */
+/* Works with the caller's rights, as the folder is the caller's. */
 void continuous_round(struct continuous *c, uint64_t now_ns)
 {
 	enum rights before = privileges_use(RIGHTS_OF_CALLER);
@@ -418,7 +418,7 @@ int continuous_new(const struct continuous_config *config, struct continuous **r
 	read_boot(c);
 	c->meta.boot = c->boot[0] ? c->boot : NULL;
 	c->meta.names_beside = true;
-	/* The segment has names of its own for what is in the vocabulary. */
+	/* Half, because the segment in memory has a vocabulary of its own. */
 	c->sink = segment_sink_new(memory ? memory->vocabulary / 2 : 0);
 	c->naming.memory = memory;
 	c->incident = (struct incident){

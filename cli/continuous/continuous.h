@@ -34,7 +34,7 @@ struct continuous_config {
 	struct rate_control *rate;   /* outlives the recorder */
 	struct memory_watch *memory; /* likewise */
 	struct triggers *triggers;   /* NULL: none; likewise */
-	struct push_child *push;     /* gets each segment when it is finished; NULL: no one does */
+	struct push_child *push;     /* gets each finished segment; NULL: nothing is pushed */
 };
 
 /* Opens the folder and the first segment. 0 or -errno, reported. */
@@ -45,16 +45,16 @@ void continuous_free(struct continuous *c); /* NULL is fine */
 struct sink *continuous_sink(struct continuous *c);
 
 /*
- * To be called in every round: writes what is pending each second, and turns where it is time or a
+ * To be called in every round. Writes what is pending once a second, and turns when it is time or a
  * signal asks for it. `now_ns` is CLOCK_MONOTONIC.
  */
 void continuous_round(struct continuous *c, uint64_t now_ns);
-/* When it is time to turn. */
+/* When the next round has something to do. */
 uint64_t continuous_next_ns(const struct continuous *c);
 
-uint64_t continuous_nr_lost(const struct continuous *c);     /* that could not be written */
-uint64_t continuous_nr_segments(const struct continuous *c); /* that have ended */
-uint64_t continuous_size_bytes(const struct continuous *c);  /* of all that was written */
+uint64_t continuous_nr_lost(const struct continuous *c);     /* samples that could not be written */
+uint64_t continuous_nr_segments(const struct continuous *c); /* segments that have ended */
+uint64_t continuous_size_bytes(const struct continuous *c);  /* of everything written */
 
 /* Ends the last segment, after the source has stopped, and says what was recorded. */
 void continuous_finish(struct continuous *c, const struct profile_stats *stats, uint64_t end_ns);

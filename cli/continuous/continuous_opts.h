@@ -13,7 +13,7 @@ struct continuous_opts {
 	uint64_t segment_ns; /* how long a segment is */
 	uint64_t keep_ns;    /* how long it is kept; 0: without a limit */
 	uint64_t max_bytes;  /* of the folder; 0: without a limit */
-	bool is_limited;     /* one of these was given */
+	bool is_limited;     /* one of the options above but the folder was given */
 	struct trigger_opts triggers;
 };
 

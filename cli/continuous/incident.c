@@ -1,4 +1,4 @@
-/* A trigger that fires during an incident prolongs it. */
+/* An incident begins when a trigger fires, and lasts longer if one fires again. */
 #include "cli/continuous/incident.h"
 
 #include "cli/service/rate_control.h"

@@ -1,11 +1,11 @@
 /*
- * Frames of files with a build-id are named beside the segment (core/segments/names_folder.h), so
- * that each is looked up once and not in every segment. All others get their names in the segment:
- * those of the kernel, of runtime code, and of files without a build-id.
+ * Names of frames in files with a build-id go to a folder beside the segments
+ * (core/segments/names_folder.h), so that each is looked up once. Names of all other frames
+ * (kernel, runtime code, files without a build-id) go into the segment.
  *
- * The child dies with the recorder: it has the descriptors of the BPF programs, which would go on
- * sampling as long as it lives. Signals that end a recorder are often sent to its group: the child
- * goes on, and the recorder waits for it.
+ * The child must not outlive the recorder, because it inherits the descriptors of the BPF programs,
+ * which sample as long as one is open. It ignores signals that end a recorder, which often go to
+ * the whole process group; the recorder waits for it.
  */
 #include "cli/continuous/name_segment.h"
 
@@ -37,14 +37,14 @@
 
 #define MAX_NAMING_NS (120ull * 1000 * 1000 * 1000)
 #define NICE 10
-#define NAMES_LIMITED 2 /* exit status of a child: memory was too little for some names */
+#define NAMES_LIMITED 2 /* exit status of a child: some names are missing for lack of memory */
 
 /* What the symbolizer asks about modules of `profile`, answered by the source. */
 struct lookup {
 	const struct naming_parts *parts;
 	const struct profile *profile;
-	const uint32_t *modules; /* of the segment, by the module of the profile; NULL: the same */
-	bool beside;		 /* leave out what is named beside the segment */
+	const uint32_t *modules; /* segment's module, by module of `profile`; NULL: the same */
+	bool beside;		 /* leave out files that are named beside the segment */
 };
 
 static uint32_t source_module(const struct lookup *l, uint32_t module)
@@ -86,7 +86,7 @@ static bool skip_module(void *context, uint32_t module)
 	return l->beside && names_folder_has(&l->profile->modules[module]);
 }
 
-/* Returns how many files memory was too little for. */
+/* Names the frames of `p`. Returns how many files were left out for lack of memory. */
 static uint64_t look_up(struct lookup *l, struct profile *p)
 {
 	const struct symbolizer_opts opts = {
@@ -105,8 +105,8 @@ static uint64_t look_up(struct lookup *l, struct profile *p)
 }
 
 /*
- * Copies the frames that are named beside the segment into a profile without samples; `known`, NULL
- * or by frame of `from`, leaves out those that are set. Returns the modules of `from` by its own.
+ * Copies the frames that are named beside the segment to a profile without samples, but not those
+ * set in `known` (by frame of `from`; or NULL). Returns modules of `from` by module of `to`.
  */
 static uint32_t *copy_frames(const struct profile *from, const bool *known, struct profile *to)
 {
@@ -126,7 +126,7 @@ static uint32_t *copy_frames(const struct profile *from, const bool *known, stru
 	return modules;
 }
 
-/* Looks up what the folder has no names of yet, and adds it. As look_up(). */
+/* Looks up names that the folder does not have, and adds them. Returns as look_up(). */
 static uint64_t name_beside(const struct naming_parts *parts, const struct profile *segment)
 {
 	struct profile *all = profile_new(), *new = profile_new();
@@ -142,7 +142,7 @@ static uint64_t name_beside(const struct naming_parts *parts, const struct profi
 			of_new[i] = of_all[of_new[i]];
 		nr_limited = look_up(
 			&(struct lookup){ .parts = parts, .profile = new, .modules = of_new }, new);
-		names_folder_write(names, new); /* else they are looked up when it is read */
+		names_folder_write(names, new); /* if it fails, readers look them up */
 		free(of_new);
 		close(names);
 	}
@@ -154,8 +154,8 @@ static uint64_t name_beside(const struct naming_parts *parts, const struct profi
 }
 
 /*
- * Where looking names up takes more memory than the child may have, the segment is finished
- * without: they are looked up when it is read.
+ * What a child still does that runs out of memory while it looks names up: it finishes the segment
+ * without them, and the reader of the segment looks them up.
  */
 static struct unnamed {
 	struct recfile *file;
@@ -171,7 +171,7 @@ static void finish_unnamed(void)
 	_exit(recfile_finish(unnamed.file, unnamed.stats, unnamed.end_ns) ? 1 : NAMES_LIMITED);
 }
 
-/* The look-up is over: what is written from here on must not be cut short. */
+/* Lifts the limit of memory after the look-up, as writing the segment must not be cut short. */
 static void end_limit(void)
 {
 	alloc_set_report(NULL);
@@ -179,7 +179,7 @@ static void end_limit(void)
 		setrlimit(RLIMIT_DATA, &unnamed.before);
 }
 
-/* The child begins with all of the recorder's memory, which it shares. */
+/* Limits the memory of the child, which begins with all of the recorder's. */
 static void limit_memory(const struct memory_shares *memory, struct sandbox *sandbox,
 			 const struct unnamed *of)
 {

@@ -41,31 +41,31 @@ struct naming {
 		char *path;
 	} of[MAX_NAMING];
 	size_t nr;
-	const struct memory_shares *memory; /* NULL: it has no limit; else one child is at work */
-	uint64_t nr_limited, nr_told;	    /* segments with fewer names, for lack of memory */
-	/* Is told of each segment that a child has left finished. */
+	const struct memory_shares *memory; /* if not NULL, one child works at a time */
+	uint64_t nr_limited, nr_told;	    /* segments with names left out, for lack of memory */
+	/* Called for each segment that a child has finished. */
 	void (*on_finished)(void *context, const char *path);
 	void *context;
 };
 
 /*
- * The same in this process: names what the segment holds and finishes it. 0, or -errno of the first
- * write to it that failed.
+ * Names the frames of the segment and finishes it, in this process. 0, or -errno of the first write
+ * to the segment that failed.
  */
 int name_segment(const struct naming_parts *parts, struct recfile *file,
 		 const struct profile_stats *stats, uint64_t end_ns);
 
 /*
- * Has a child do it; the caller frees its own `file`, and `path` is what on_finished() gets. false:
- * too many children are at work, or it could not be forked.
+ * Has a child do that. The caller frees its own `file`; on_finished() gets `path`. Returns false if
+ * too many children are at work, or none could be forked.
  */
 bool naming_start(struct naming *n, const struct naming_parts *parts, struct recfile *file,
 		  const char *path, const struct profile_stats *stats, uint64_t end_ns);
-/* Takes the children that have ended, and ends those that take far too long. */
+/* Reaps the children that have ended, and ends those that take far too long. */
 void naming_poll(struct naming *n, uint64_t now_ns);
-/* Tells the sink of segments whose names took too much memory. */
+/* Records in the sink how many segments lack names for lack of memory. */
 void naming_tell(struct naming *n, struct sink *sink);
-/* Waits for all of them, until that time; then they are ended. */
+/* Waits for all children until until_ns, and ends those that are left. */
 void naming_wait(struct naming *n, uint64_t until_ns);
 
 #endif

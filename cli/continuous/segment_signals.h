@@ -4,9 +4,9 @@
 
 #include <stdbool.h>
 
-/* After stop_signals_catch(), whose SIGHUP ends a recording. */
+/* Must be called after stop_signals_catch(), where SIGHUP ends a recording. */
 void segment_signals_catch(void);
-/* Whether the signal has come since the last call. */
+/* Each returns whether its signal has come since the last call. */
 bool segment_signals_take_turn(void);
 bool segment_signals_take_keep(void);
 
