@@ -1,4 +1,4 @@
-/* The target writes these while they are read: they are checked as numbers. */
+/* The target may write anything at any time: counts are bounded, and times are only compared. */
 #include "cli/gpu/capture_windows.h"
 
 #include "gpu/region/link.h"

@@ -78,7 +78,7 @@ static bool same_namespace(pid_t pid, const char *name)
 
 	snprintf(path, sizeof(path), "/proc/self/ns/%s", name);
 	if (stat(path, &ours))
-		return true; /* a kernel without this interface */
+		return true; /* a kernel without such namespaces */
 	snprintf(their_name, sizeof(their_name), "ns/%s", name);
 	fd = remote_open_link(pid, their_name);
 	same = fd >= 0 && !fstat(fd, &theirs) && ours.st_dev == theirs.st_dev &&
@@ -147,7 +147,7 @@ static void warm_up(const char *path)
 		close(fd);
 }
 
-/* Explains what the library's entry returned: see gpu/agent/agent.c. */
+/* Explains what the library's entry function returned (gpu/agent/agent.c). */
 static int refuse_result(int result, struct inject_reason *reason)
 {
 	if (result == -ECHILD)
@@ -224,8 +224,8 @@ int record_gpu_attach(pid_t pid, const char *path, bool must, struct gpu_peer *r
 	if (err && must)
 		report(pid, path, err, &reason);
 	/*
-	 * The source reports a process that has ended, and one that may not be looked at: of that
-	 * one nothing says that it uses the GPU.
+	 * The source reports a process that has ended or may not be looked at. Whether the latter
+	 * uses a GPU is not known.
 	 */
 	else if (err && err != -ENODEV && err != -ESRCH && err != -EACCES && err != -EPERM)
 		log_warning("no GPU data of process %d: %s", (int)pid,

@@ -8,9 +8,9 @@
 struct gpu_peer;
 
 /*
- * Connects to the library in a process. A process that uses CUDA and does not have the library
- * loads the one at `path`. Returns 0 or -errno, which is reported as an error with `must` and as a
- * warning without; a process that does not use CUDA at all is not reported.
+ * Connects to the library in a process; if the process uses CUDA without it, has it load the one at
+ * `path`. Returns 0 or -errno, which is reported: as an error if `must`, otherwise as a warning,
+ * and not at all for a process that does not use CUDA.
  */
 int record_gpu_attach(pid_t pid, const char *path, bool must, struct gpu_peer *ret_peer);
 

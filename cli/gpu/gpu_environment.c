@@ -1,4 +1,4 @@
-/* A library that the user named in these variables is loaded by ours. */
+/* A library that the user named in these variables is passed to ours, which loads it. */
 #include "cli/gpu/gpu_environment.h"
 
 #include <stdlib.h>

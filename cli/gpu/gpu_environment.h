@@ -4,7 +4,7 @@
 
 struct launch;
 
-/* `library` is the path of libsprof-gpu.so, `socket` the name that it is to connect to. */
+/* `library` is the path of libsprof-gpu.so, `socket` the name of the socket that it connects to. */
 void gpu_environment_set(struct launch *launch, const char *library, const char *socket);
 
 #endif

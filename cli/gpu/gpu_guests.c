@@ -15,13 +15,13 @@
 
 #define MAX_GUESTS 64
 #define MAX_AT_ONCE 64 /* connections in one round; the others wait */
-#define MAX_SAID 5     /* processes that could not hand over their data */
+#define MAX_SAID 5     /* warnings of processes that could not hand over their data */
 #define HELLO_NS (1000ull * 1000 * 1000)
 
 struct guest {
 	int fd;
 	pid_t pid;
-	uint64_t until_ns; /* it is refused then */
+	uint64_t until_ns; /* when it is refused */
 };
 
 struct gpu_guests {
@@ -29,7 +29,7 @@ struct gpu_guests {
 	int listener;
 	struct admission *admission;
 	struct guest waiting[MAX_GUESTS];
-	size_t nr_waiting, nr_failed; /* failed: admitted, but without data of use */
+	size_t nr_waiting, nr_failed; /* failed: admitted, but handed over no memory */
 };
 
 int gpu_guests_new(struct gpu_guests **ret)

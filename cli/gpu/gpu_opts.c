@@ -1,7 +1,4 @@
-/*
- * Parses the arguments of the GPU options. Each parser reads the whole text or refuses it, so a
- * typo is never taken for a shorter value.
- */
+/* Each parser reads the whole text or refuses it, so a typo is never taken for a shorter value. */
 #include "cli/gpu/gpu_opts.h"
 
 #include <errno.h>
@@ -16,7 +13,7 @@
 #define KERNELS (CLASS(LAUNCH) | CLASS(GRAPH_LAUNCH))
 #define MEMORY (CLASS(MEMCPY) | CLASS(MEMSET) | CLASS(ALLOC) | CLASS(FREE))
 
-/* The option's bits go to the library as they are. */
+/* The bits of --gpu-collect are passed to the library unchanged. */
 _Static_assert((int)GPU_KIND_KERNELS == GPU_WANT_KERNELS &&
 		       (int)GPU_KIND_COPIES == GPU_WANT_MEMCPY &&
 		       (int)GPU_KIND_FILLS == GPU_WANT_MEMSET &&

@@ -6,10 +6,7 @@
 
 #include "cli/gpu/record_gpu.h"
 
-/*
- * Each returns false, and leaves `opts` as it was, for a text that the manual page does not
- * describe.
- */
+/* Each returns false and does not change `opts` if sprof-record(1) does not describe the text. */
 bool record_gpu_parse_mode(const char *text, struct record_gpu_opts *opts);
 bool record_gpu_parse_api(const char *text, struct record_gpu_opts *opts);
 bool record_gpu_parse_kinds(const char *text, struct record_gpu_opts *opts);
@@ -22,8 +19,8 @@ bool record_gpu_parse_backtrace(const char *text, struct record_gpu_opts *opts);
 struct gpu_config;
 
 /*
- * What the library in a target is told, by the options. `ret_capture` is gpu_region.capture_name,
- * which is left alone where no range is named.
+ * Turns the options into what the library in a target is told. `ret_capture` is
+ * gpu_region.capture_name, which is set only if a range is named.
  */
 void record_gpu_configure(const struct record_gpu_opts *opts, struct gpu_config *ret,
 			  char *ret_capture);

@@ -11,7 +11,7 @@
 
 enum gpu_processes {
 	GPU_PROCESSES_ALL,
-	GPU_PROCESSES_CHILDREN, /* only the program that sprof started */
+	GPU_PROCESSES_CHILDREN, /* not the program that sprof started itself */
 	GPU_PROCESSES_RANK0,	/* rank 0 of a distributed job, and processes without a rank */
 };
 
@@ -19,7 +19,7 @@ enum gpu_processes {
 bool gpu_processes_parse(const char *text, enum gpu_processes *ret_which);
 const char *gpu_processes_name(enum gpu_processes which);
 
-/* Is the process to be recorded? `launched`: the program that sprof started, 0 = none. */
+/* Is this process recorded? `launched`: the program that sprof started, 0 = none. */
 bool gpu_processes_has(enum gpu_processes which, pid_t pid, pid_t launched);
 
 #endif

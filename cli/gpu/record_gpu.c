@@ -35,9 +35,9 @@
 #include "symbolizer/lookup/demangle.h"
 
 #define BUSY_MS 20 /* the rings hold that much at half a million launches a second */
-/* the program waits in cuInit() for this; it gives up after five seconds */
+/* the program waits in cuInit() for its rows, at most five seconds */
 #define FIRST_ROWS_MS 2000
-#define ROWS_SHARE 10 /* of the time go by in such waits, at most, after the first two seconds */
+#define ROWS_SHARE 10 /* after the first two seconds, such waits take at most a tenth of the time */
 #define NS_PER_MS 1000000ull
 #define REFRESH_NS (500 * NS_PER_MS)
 #define STOP_MS 1000
@@ -48,11 +48,11 @@ struct target {
 	struct gpu_peer peer;
 	/* NULL: the process is left out and only waits for an answer */
 	struct gpu_collect *collect;
-	struct walk_target *walk; /* NULL: it had ended before we looked */
+	struct walk_target *walk; /* NULL: the process had ended already */
 	uint64_t refreshed_ns;
 	uint32_t state; /* enum gpu_state, at the last look */
 	bool active, ended;
-	struct gpu_region *last_header; /* of one that has ended; peer.header then */
+	struct gpu_region *last_header; /* once it has ended: peer.header points to it */
 	struct target *next;
 };
 
@@ -63,12 +63,12 @@ struct record_gpu {
 	/* how many more are kept one by one */
 	uint64_t activity_room, run_room, collective_room;
 	char *library;
-	struct gpu_guests *guests; /* connected, but without data yet */
+	struct gpu_guests *guests; /* connected, but have not handed over their memory */
 	struct walk_publisher *publisher;
 	uint64_t rows_waited_ns, started_ns;
 	struct sample_tee *tee;
 	struct sink *sink;	/* the recording's */
-	struct gpu_peer *peers; /* connected, but not targets yet */
+	struct gpu_peer *peers; /* connected; record_gpu_join() makes them targets */
 	size_t nr_peers;
 	struct target *targets;
 	size_t nr_targets;
@@ -76,7 +76,7 @@ struct record_gpu {
 
 /* ---- processes */
 
-/* Drops frames that belong to how calls are made (libcuda, our library), not to the program. */
+/* Is the file one whose frames say how calls are made (libcuda, our library)? They are dropped. */
 static bool is_machinery(const char *path)
 {
 	const char *name = path_base_name(path);
@@ -146,8 +146,8 @@ static void leave_out(struct record_gpu *g, const struct gpu_peer *peer)
 }
 
 /*
- * Waits for the rows of a new process. All waits together have a limit: processes that begin one
- * after the other must not keep the recorder from its other work.
+ * Waits for the unwind rows of a new process. All such waits together have a limit, so that many
+ * new processes do not keep the recorder from its other work.
  */
 static void await_first_rows(struct record_gpu *g)
 {
@@ -189,7 +189,7 @@ static void add_target(struct record_gpu *g, const struct gpu_peer *peer)
 		gpu_link_send_rows(peer, walk_publisher_arena_fd(g->publisher),
 				   walk_target_space_fd(t->walk));
 	}
-	if (g->begin_ns > monotonic_ns()) /* it waits for our answer */
+	if (g->begin_ns > monotonic_ns()) /* an answer it waits for */
 		gpu_link_control(peer, GPU_CONTROL_DORMANT, NULL);
 	else
 		activate(g, t);
@@ -206,7 +206,7 @@ static void take_peer(void *context, const struct gpu_peer *peer)
 		leave_out(g, peer);
 }
 
-/* What it has shared with us is given back: its header is all that is asked for later. */
+/* Unmaps what the process shared, except for a copy of the header, which is read later. */
 static void end_target(struct target *t)
 {
 	if (t->active) {
@@ -228,7 +228,7 @@ static void end_target(struct target *t)
 
 static void drain_target(struct target *t)
 {
-	bool gone = gpu_link_is_gone(&t->peer); /* before the last look */
+	bool gone = gpu_link_is_gone(&t->peer); /* asked before the drain, which is the last then */
 	uint32_t state = gpu_link_state(&t->peer);
 
 	/* a new state may mean that libcupti has just been loaded */
@@ -447,7 +447,7 @@ void record_gpu_stop(struct record_gpu *g)
 
 	if (!g || !g->sink)
 		return;
-	record_gpu_drain(g); /* processes that connected meanwhile */
+	record_gpu_drain(g); /* also processes that have connected since the last round */
 	for (struct target *t = g->targets; t; t = t->next)
 		if (!t->ended)
 			gpu_link_control(&t->peer, GPU_CONTROL_DETACH, NULL);

@@ -35,8 +35,8 @@ struct record_gpu_opts {
 	uint32_t stack_classes;	  /* struct gpu_config */
 	uint64_t stack_min_ns;
 	enum gpu_processes processes;
-	uint64_t timeline; /* activities that are kept one by one */
-	uint32_t api;	   /* enum gpu_want: calls that are counted beside the driver's */
+	uint64_t timeline; /* how many activities are kept one by one */
+	uint32_t api;	   /* enum gpu_want: further calls that are counted */
 	uint64_t kinds;	   /* enum gpu_kind */
 	/* how much of the time of launching threads the library may take; 0: any */
 	uint32_t max_overhead_ppm;
@@ -73,17 +73,15 @@ struct sink *record_gpu_watch(struct record_gpu *gpu, struct sink *sink);
  */
 int record_gpu_connect(struct record_gpu *gpu, const pid_t *pids, size_t nr_pids);
 /*
- * The same, after it, for what these processes have started: those that use CUDA are connected to
- * where that is possible.
+ * The same for processes that those have started, to be called afterwards. One that cannot be
+ * connected to is no error.
  */
 void record_gpu_connect_started(struct record_gpu *gpu, const pid_t *pids, size_t nr_pids);
-/* Begins to collect in these processes; after record_gpu_watch(). */
+/* Begins to collect in the connected processes. Must be called after record_gpu_watch(). */
 void record_gpu_join(struct record_gpu *gpu);
-/*
- * Collects nothing before that time, CLOCK_MONOTONIC. Must be called before any process is added.
- */
+/* Collects nothing before time_ns (CLOCK_MONOTONIC). Must be called before a process is added. */
 void record_gpu_wait_until(struct record_gpu *gpu, uint64_t time_ns);
-/* Was a window of capture open at that time in any process? True if everything is captured. */
+/* Was a capture window open in any process at time_ns? Always true without capture windows. */
 bool record_gpu_captures(const struct record_gpu *gpu, uint64_t time_ns);
 /* With capture_once: has the window closed? */
 bool record_gpu_has_captured(const struct record_gpu *gpu);
@@ -93,10 +91,7 @@ void record_gpu_drain(struct record_gpu *gpu);
 int record_gpu_timeout_ms(const struct record_gpu *gpu, int timeout_ms);
 /* Ends collection in every process that still runs, and writes the rest. */
 void record_gpu_stop(struct record_gpu *gpu);
-/*
- * As source_ops.open_module and open_root, for modules that only launches on the GPU have brought
- * in.
- */
+/* As source_ops.open_module and open_root, for modules that only stacks of GPU launches contain. */
 int record_gpu_open_module(const struct record_gpu *gpu, unsigned int module);
 int record_gpu_open_root(const struct record_gpu *gpu, unsigned int module, size_t *ret_prefix);
 /* Names frames of CUDA's libraries that the symbolizer could not name. */

@@ -1,6 +1,6 @@
 /*
- * A sink in front of another one. Of each sample it tells an observer, and drops the sample if the
- * caller does not want it. Threads are remembered by their id in the sink, which is dense.
+ * A sink in front of another one. It remembers the process of each thread by the thread's id in the
+ * sink, which is dense, because samples carry only that id.
  */
 #include "cli/gpu/sample_tee.h"
 

@@ -1,6 +1,6 @@
 /*
- * A sink that passes everything on, reports CPU samples to an observer on the way, and drops
- * unwanted ones.
+ * A sink that passes everything on to another one, shows CPU samples to an observer on the way, and
+ * says that some samples are not wanted.
  */
 #ifndef SPROF_SAMPLE_TEE_H
 #define SPROF_SAMPLE_TEE_H
@@ -14,7 +14,7 @@ struct sink;
 typedef void sample_tee_fn(void *context, uint32_t pid, uint32_t tid, uint64_t time_ns,
 			   uint32_t stack);
 
-/* Is a CPU sample of that time wanted? */
+/* Is a sample of that process and time wanted? */
 typedef bool sample_tee_wants(void *context, uint32_t pid, uint64_t time_ns);
 
 /* Each of the two hooks may be NULL. */
