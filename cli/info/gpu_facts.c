@@ -1,7 +1,7 @@
 /*
- * The driver of NVIDIA shows itself by /proc/driver/nvidia and by device files; a container may
- * have the first without the second. libcuda and libcupti belong to the program that is recorded,
- * so of a host only the first is looked for, and of a process the ones that it has mapped.
+ * The NVIDIA driver shows as /proc/driver/nvidia and as device files; a container may have the
+ * first without the second. libcuda and libcupti belong to the recorded program, so they are looked
+ * for among the files that a process has mapped, not on the host.
  */
 #include "cli/info/gpu_facts.h"
 
@@ -56,8 +56,8 @@ static void read_version(const char *root, char *ret, size_t size)
 }
 
 /*
- * Opens /dev/nvidiactl as the driver's libraries do. -ENXIO: the file is there, the driver is not;
- * libcuda makes the file where it may.
+ * Opens /dev/nvidiactl as the driver's libraries do. -ENXIO: the file exists without the driver;
+ * libcuda creates it where it may.
  */
 static int open_control(const char *root)
 {
@@ -161,7 +161,7 @@ void gpu_facts_of_host(const char *root, bool has_library, struct gpu_facts *ret
 struct mapped {
 	bool agent, cuda;
 	unsigned int nr_cupti;
-	char cupti[256]; /* the path of the first */
+	char cupti[256]; /* the path of the first libcupti */
 };
 
 static void look_at_path(struct mapped *m, const char *path)

@@ -59,7 +59,7 @@ static void read_yama(char *value, size_t size)
 		read_line("/proc/sys/kernel/yama/ptrace_scope", value, size);
 }
 
-/* The file says "none [integrity] confidentiality": the word in brackets is in force. */
+/* Reads "none [integrity] confidentiality", where the word in brackets is in force. */
 static void read_lockdown(char *value, size_t size)
 {
 	char line[128], *start, *end;

@@ -65,7 +65,7 @@ static void count_threads(struct info *info, const struct profile *p)
 	info->nr_processes = count_processes(p);
 }
 
-/* "libc.so.6+0x97360" is an address, not a name. */
+/* A function that is called "libc.so.6+0x97360" after its address is not named. */
 static bool is_named(const struct profile *p, const struct profile_frame *f)
 {
 	const struct profile_location *innermost = &p->locations[f->first_location];
@@ -73,7 +73,7 @@ static bool is_named(const struct profile *p, const struct profile_frame *f)
 	return f->nr_locations && p->functions[innermost->function].kind != FUNCTION_UNKNOWN;
 }
 
-/* counted[module] is 1 + the stack in which the module was counted last. */
+/* counted[module] is 1 + the last stack that counted the module, so recursion counts once. */
 static void count_stack(struct info *info, const struct profile *p, size_t at, uint64_t nr_samples,
 			uint32_t *counted)
 {
@@ -141,7 +141,7 @@ static void count_columns(struct info *info, const struct profile *p)
 	}
 }
 
-/* A thread that waits for the GIL is on no CPU. */
+/* Waits for the GIL are not CPU time: with them, wall-clock time is the column to judge by. */
 static enum profile_column column_of_gil(const struct profile *p, enum profile_column column)
 {
 	bool present[NR_COLUMNS];

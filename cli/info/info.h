@@ -28,7 +28,7 @@ struct info_module {
 /* The sum of a column of the profile; see core/profile/column.h. */
 struct info_column {
 	bool present;
-	uint64_t events; /* counted in what column_info.events names */
+	uint64_t events; /* in the unit that column_info.events names */
 	uint64_t sum;	 /* in the column's unit; UINT64_MAX where it overflows */
 };
 
@@ -38,7 +38,7 @@ struct info {
 	/* Threads and modules are counted by the samples of this column, column_default(). */
 	enum profile_column column;
 	uint64_t nr_samples;		/* of that column */
-	enum profile_column gil_column; /* wall-clock time where waits were sampled, too */
+	enum profile_column gil_column; /* wall-clock time if waits were sampled */
 	struct gil_sums gil;		/* of that column */
 	uint64_t nr_incomplete;
 	uint64_t nr_named_frames;
@@ -53,8 +53,8 @@ void info_fini(struct info *info);
 
 double info_duration_s(const struct profile *p);
 /*
- * Samples per second of the time that they stand for. It can be below the rate that was asked for:
- * a process's timers run on the kernel's tick.
+ * Samples per second of sampled time. Timers run on the kernel's tick, so this can be less than the
+ * rate that was asked for.
  */
 double info_reached_hz(const struct info *info);
 

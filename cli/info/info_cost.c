@@ -1,4 +1,4 @@
-/* A folder of segments has a row of cost for each segment: their sums are shown. */
+/* Each segment of a folder has a row with its cost; the sums are shown. */
 #include "cli/info/info_cost.h"
 
 #include <inttypes.h>
@@ -15,7 +15,7 @@
 
 #define MAX_ROWS 15 /* rows of rates in the text */
 
-/* Sums of hostile numbers end at the greatest. false: there is no row. */
+/* A sum that overflows stays at the maximum. Returns false if there are no rows. */
 static bool add_up(const struct profile *p, struct fact_cost *sum)
 {
 	size_t nr;

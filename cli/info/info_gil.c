@@ -42,10 +42,7 @@ void info_gil_text(struct buffer *b, const struct info *info)
 	buffer_printf(b, " of %s\n", column_table[info->gil_column].title);
 }
 
-/*
- * Values are in the unit of the column that the text names; null where the lock's state is
- * not known.
- */
+/* Values have the unit of the column that the text names. Null if the lock's state is not known. */
 void info_gil_json(struct buffer *b, const struct info *info)
 {
 	const struct gil_sums *gil = &info->gil;

@@ -1,4 +1,4 @@
-/* A label from a file may be longer than those of ours, and moves what stands behind it. */
+/* A label from a file may be longer than INFO_LABEL_WIDTH, and moves the rest of its line. */
 #include "cli/info/info_label.h"
 
 #include "core/base/buffer.h"

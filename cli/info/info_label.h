@@ -4,11 +4,11 @@
 
 struct buffer;
 
-enum { INFO_LABEL_WIDTH = 12 }; /* columns: of the longest label of ours, and two blanks */
+enum { INFO_LABEL_WIDTH = 12 }; /* columns: the longest label of sprof's own, and two blanks */
 
-/* Begins a line; returns the buffer, to which the caller adds what stands behind the label. */
+/* Begins a line; returns the buffer, to which the caller adds the rest. */
 struct buffer *info_label(struct buffer *b, const char *label);
-/* Adds a whole line, whose value is cleaned; nothing where the value is "". */
+/* Adds a whole line, with the value as clean text; nothing if the value is "". */
 void info_line(struct buffer *b, const char *label, const char *value);
 
 #endif

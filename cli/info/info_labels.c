@@ -20,7 +20,7 @@ enum { MAX_KEYS = 1000 };
 
 struct keys {
 	struct profile *strings;
-	uint32_t of[MAX_KEYS]; /* strings */
+	uint32_t of[MAX_KEYS]; /* the keys, as ids in `strings` */
 	uint64_t nr_values[MAX_KEYS];
 	size_t nr;
 };

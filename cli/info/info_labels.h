@@ -1,4 +1,4 @@
-/* The labels of samples, as pprof has them, by key, with the number of their values. */
+/* What `sprof info` says about labels of samples: each key, and how many values it has. */
 #ifndef SPROF_INFO_LABELS_H
 #define SPROF_INFO_LABELS_H
 

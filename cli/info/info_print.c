@@ -184,7 +184,7 @@ static void begin_table(struct grid *g, const struct grid_column *columns, size_
 	g->unicode = file->unicode;
 }
 
-/* `nr` rows are in the profile, MAX_ROWS of them at most in the table. */
+/* Writes the table, which has at most MAX_ROWS of `nr` rows, and says how many are left out. */
 static void end_table(struct buffer *b, struct grid *g, size_t nr)
 {
 	grid_write_text(b, g, 0);

@@ -14,14 +14,13 @@ struct info;
 struct profile;
 struct profile_module;
 
-/* The file that the profile was read from. */
 struct segments_found;
 
 struct info_file {
 	const char *path;
 	const char *note;		       /* what is missing from it; "" = nothing */
 	uint64_t size_bytes;		       /* 0 = unknown: a pipe */
-	const struct segments_found *segments; /* of a folder; NULL: a file */
+	const struct segments_found *segments; /* if it was a folder; else NULL */
 	size_t columns;			       /* of the terminal; 0 = no terminal */
 	bool unicode;			       /* the terminal shows Unicode */
 };
@@ -36,7 +35,7 @@ void info_print_text(struct buffer *b, const struct info *info, const struct pro
 void info_print_json(struct buffer *b, const struct info *info, const struct profile *p,
 		     const struct info_file *file);
 
-/* For both outputs. */
+/* 0 if the size of the file is not known. */
 double info_bytes_per_sample(const struct info *info, const struct info_file *file);
 /* Appends the first `nr` hexadecimal digits. */
 void info_add_build_id(struct buffer *b, const struct profile_module *module, int nr);

@@ -1,4 +1,4 @@
-/* The allocators count for themselves, so the numbers include blocks from before the recording. */
+/* The numbers are those of the allocators, so they include blocks from before the recording. */
 #include "cli/info/info_tensors.h"
 
 #include <inttypes.h>

@@ -1,4 +1,4 @@
-/* Each row has a process, a function or allocator, the reason, and the file if it is one. */
+/* A row has the process, the function or allocator, the reason, and the file of a function. */
 #include "cli/info/info_unhooked.h"
 
 #include <inttypes.h>

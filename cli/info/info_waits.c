@@ -1,6 +1,5 @@
 /*
- * Adds up the rows of FACT_THREAD_TIME. These times are exact, so a reader can hold the samples
- * against them.
+ * Adds up the rows of FACT_THREAD_TIME, whose times are exact: they show how good the samples are.
  */
 #include "cli/info/info_waits.h"
 
