@@ -1,7 +1,6 @@
 /*
- * Opens whatever the commands read. Formats are told apart by how a file begins, never by its name.
- * The bytes that were read to find that out are read again by the format's reader (lookahead.h), so
- * that standard input works without a copy.
+ * Formats are told apart by how a file begins, never by its name. The format's reader reads these
+ * first bytes again (lookahead.h), so standard input works without a copy.
  */
 #include "cli/input/load.h"
 
@@ -35,7 +34,7 @@
 #include "sampler/perf_data/perf_data.h"
 #include "symbolizer/symbolizer.h"
 
-#define MAX_EXPANDED ((size_t)2 << 30) /* largest size of what a gzip file expands to, in bytes */
+#define MAX_EXPANDED ((size_t)2 << 30) /* bytes that a gzip file may expand to */
 
 static int open_input(const char *path, FILE **ret_file)
 {
@@ -65,7 +64,7 @@ static const char *event_wanted(const struct load_opts *opts)
 	return opts->filter ? filter_event(opts->filter) : NULL;
 }
 
-/* Of a recording with events beside the clock: keeps the samples of one of them. */
+/* Keeps only the samples of one event, in a recording that counts several. */
 static void keep_event(struct profile *p, unsigned int column)
 {
 	size_t kept = 0;
@@ -77,7 +76,10 @@ static void keep_event(struct profile *p, unsigned int column)
 	p->meta.event = profile_cstring(p, column_info_of(p, column)->name);
 }
 
-/* Readers of several events have chosen; recordings have those of -e, and other files one. */
+/*
+ * Checks that the profile has the wanted event. Readers of files with several events have chosen it
+ * already; a recording has a column for each event of -e.
+ */
 static int check_event(struct profile *p, const char *name, const struct load_opts *opts)
 {
 	const char *want = event_wanted(opts), *event = profile_str(p, p->meta.event);
@@ -110,9 +112,7 @@ static void warn(const struct profile *p, const char *name, const char *note)
 			p->nr_facts_left_out);
 }
 
-/*
- * A recorder that was killed named nothing: frames are named here, with the files of this machine.
- */
+/* Names frames with the files of this machine: a recorder that was killed has not named any. */
 static void symbolize(struct profile *p, const struct load_opts *opts)
 {
 	const struct symbolizer_opts symbolizer = { .no_inlines = opts->no_inlines };
@@ -124,8 +124,8 @@ static void symbolize(struct profile *p, const struct load_opts *opts)
 }
 
 /*
- * A segment of a flight recorder has the names of most frames in a folder beside it. One that was
- * copied elsewhere without it gets them from the files of this machine.
+ * Names the frames of a single segment: from the folder of names beside it, and the rest from the
+ * files of this machine, as the segment may have been copied without that folder.
  */
 static void name_segment(struct profile *p, const char *name, const struct load_opts *opts)
 {
@@ -152,7 +152,7 @@ static int load_recording(FILE *f, const char *name, const struct load_opts *opt
 	char *note;
 	int err = recfile_read(f, ret_profile, &note);
 
-	memory_guard_end(); /* names come from other files, which have limits of their own */
+	memory_guard_end(); /* files that names come from have limits of their own */
 	if (err) {
 		if (err == -EPROTONOSUPPORT)
 			log_error(0,
@@ -170,10 +170,7 @@ static int load_recording(FILE *f, const char *name, const struct load_opts *opt
 		*opts->ret_note = note;
 	else
 		free(note);
-	/*
-	 * The recorder of a finished recording has looked every frame up already, with better
-	 * files.
-	 */
+	/* A finished recording needs no look-up: its recorder had the files of the targets. */
 	if ((*ret_profile)->meta.names_beside && !opts->no_symbols)
 		name_segment(*ret_profile, name, opts);
 	else if ((*ret_profile)->meta.unfinished && !opts->no_symbols)
@@ -184,9 +181,7 @@ static int load_recording(FILE *f, const char *name, const struct load_opts *opt
 static int load(FILE *f, const char *name, const struct load_opts *opts, bool expanded,
 		struct profile **ret_profile);
 
-/*
- * A file of perf record holds no names: they come from the mapped files, if this machine has them.
- */
+/* Files of perf record hold no names, so frames are named by the mapped files, if they are here. */
 static int load_perf(FILE *f, const char *name, const struct load_opts *opts,
 		     struct profile **ret_profile)
 {
@@ -202,7 +197,7 @@ static int load_perf(FILE *f, const char *name, const struct load_opts *opts,
 	return err;
 }
 
-/* Another program's file. Kernel addresses in it may be of another kernel. */
+/* Reads another program's file. Its kernel addresses may be of another kernel. */
 static int load_imported(struct lookahead *ahead, const char *name, const struct load_opts *opts,
 			 struct profile **ret_profile)
 {
@@ -275,7 +270,7 @@ static int load(FILE *f, const char *name, const struct load_opts *opts, bool ex
 	return err;
 }
 
-/* The recorders of segments name what they can; the rest is named here. */
+/* Reads all segments. Frames that their recorders could not name are looked up here. */
 static int load_folder(const char *path, const struct load_opts *opts, struct profile **ret_profile)
 {
 	char *note;
@@ -305,7 +300,7 @@ static uint64_t size_of(FILE *f)
 		       : 0;
 }
 
-/* Reports a filter that needs something that the profile does not have. */
+/* Applies the filter; reports it if it needs what the profile does not have. */
 static int filter(struct profile *p, const char *name, const struct load_opts *opts)
 {
 	const struct live_choice at_end = { .kind = LIVE_AT_END };
@@ -313,7 +308,7 @@ static int filter(struct profile *p, const char *name, const struct load_opts *o
 	int err;
 
 	if (!opts->filter || !filter_has_live(opts->filter))
-		live_apply(&at_end, p, &lacks); /* where frees are known: others stay as they are */
+		live_apply(&at_end, p, &lacks); /* no effect where frees are not known */
 	err = opts->filter ? filter_apply(opts->filter, p, &lacks) : 0;
 
 	if (err)
@@ -353,7 +348,7 @@ static int load_file(const char *path, const char *name, const struct load_opts 
 	return err;
 }
 
-/* Of a folder, the segments of other hosts were not read. */
+/* Checks --host for a file; from a folder, segments of other hosts were not read. */
 static int check_host(const struct profile *p, const char *name, const struct load_opts *opts)
 {
 	const char *want = opts->filter ? filter_host(opts->filter) : NULL;

@@ -1,4 +1,4 @@
-/* core/segments reads; here it is said what is missing, and why nothing was found. */
+/* core/segments reads the folder; this file reports what is missing, or why nothing was found. */
 #include "cli/input/load_folder.h"
 
 #include <errno.h>
@@ -41,13 +41,13 @@ static char *note_of(const struct profile *p, const struct segments_found *found
 			 found->nr_unfinished, found->nr_read);
 }
 
-/* What the segments may take in memory follows their size, as for a file. */
+/* Limits memory by the size of the segments, as is done for a file. */
 static void begin_guard(void *context, uint64_t bytes)
 {
 	memory_guard_begin(context, bytes);
 }
 
-/* A mark becomes its time of day. 0 or -ENODATA, reported. */
+/* Turns a mark into its time of day. 0 or -ENODATA, reported. */
 static int find_mark(int folder, const char *path, struct moment *m)
 {
 	if (m->kind != MOMENT_OF_MARK)

@@ -6,8 +6,8 @@ struct load_opts;
 struct profile;
 
 /*
- * As profile_load(), of a folder: the filter's times and host choose the segments. *ret_note says
- * what is unfinished, or is "". Names that the folder has are set. 0 or -errno, reported.
+ * Reads the segments that the filter's times and host choose, with the names that the folder has.
+ * *ret_note says what is unfinished, or is "". 0 or -errno, reported.
  */
 int folder_load(const char *path, const struct load_opts *opts, struct profile **ret_profile,
 		char **ret_note);

@@ -98,7 +98,7 @@ int perf_data_load(FILE *f, const char *name, const struct perf_data_load_opts *
 	struct perf_data_facts facts;
 	struct buffer data = { 0 };
 	int err = buffer_add_file(&data, f, MAX_SIZE);
-	size_t size = err ? 0 : data.size; /* 0: it was not read */
+	size_t size = err ? 0 : data.size; /* 0: reading failed */
 
 	if (!err)
 		err = perf_data_read(data.data, data.size, opts->event, &facts, ret_profile);

@@ -14,8 +14,8 @@ struct perf_data_load_opts {
 
 /*
  * Reads the rest of the file, a perf.data, into a profile without names. `name` is the file's name
- * in messages. *ret_elsewhere: another kernel ran there than runs here, so its addresses cannot be
- * named. Returns 0 or -errno, reported.
+ * in messages. *ret_elsewhere: it was recorded under another kernel, whose addresses cannot be
+ * named here. Returns 0 or -errno, reported.
  */
 int perf_data_load(FILE *f, const char *name, const struct perf_data_load_opts *opts,
 		   bool *ret_elsewhere, struct profile **ret_profile);

@@ -1,7 +1,6 @@
 /*
- * Makes a stdio stream that begins again at the start of its input. A file is opened a second time
- * at the offset where it was; a pipe cannot go back, so the bytes that were read ahead are put
- * before the rest.
+ * Makes a stdio stream that begins again at the start of its input. A file is wound back; a pipe
+ * cannot be, so the bytes that were read ahead are given out again before the rest.
  */
 #include "cli/input/lookahead.h"
 
@@ -36,8 +35,8 @@ static ssize_t read_on(void *cookie, char *data, size_t size)
 }
 
 /*
- * Returns NULL where the input cannot go back. The new stream has an offset of its own; the offset
- * of `f` is not used again.
+ * Returns NULL if the input cannot be wound back. The new stream shares the file offset with `f`,
+ * which must not be read any more.
  */
 static FILE *open_again(FILE *f, off_t start)
 {
@@ -74,7 +73,7 @@ int lookahead_init(struct lookahead *l, FILE *f, size_t size)
 		return err;
 	}
 	l->file = open_again(f, start);
-	/* A file in memory has no descriptor; its size is known to the guard already. */
+	/* A file in memory has no descriptor, and the guard knows its size already. */
 	l->is_pipe = !l->file && fileno(f) >= 0;
 	if (l->is_pipe)
 		memory_guard_read(l->size);

@@ -7,12 +7,12 @@
 #include <stdio.h>
 
 struct lookahead {
-	char *head;  /* shorter than asked for at the end of the input */
+	char *head;  /* the first bytes; fewer than asked for if the input ends */
 	size_t size; /* bytes in `head` */
 	FILE *file;  /* reads the whole input, from its beginning */
 	char *buffer;
-	FILE *inner; /* the caller's, stays open; its offset is undefined afterwards */
-	size_t at;   /* bytes of `head` that were read again */
+	FILE *inner; /* the caller's, stays open; must not be read any more */
+	size_t at;   /* bytes of `head` that `file` has given out */
 	bool is_pipe;
 };
 

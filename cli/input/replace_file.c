@@ -1,7 +1,6 @@
 /*
- * The bytes go to a new file beside the old one, which is then renamed. In a folder where others
- * may write, such as /tmp, they can have put a link under any name that they can guess: so the name
- * is random, and the file must not exist.
+ * Writes a new file beside the old one and renames it. In a folder where others may write, such as
+ * /tmp, they could put a link at a name that they guess: so the name is random and must be new.
  */
 #include "cli/input/replace_file.h"
 
@@ -29,13 +28,13 @@ static int write_and_close(int fd, const char *data, size_t size)
 	return err;
 }
 
-/* Opening a FIFO waits for its reader. That may never come, so the user is told. */
+/* Opening a FIFO waits for a reader, which may never come: the user is told of the wait. */
 static int open_device(const char *path)
 {
 	const int flags = O_WRONLY | O_NOCTTY | O_CLOEXEC;
 	int fd = open(path, flags | O_NONBLOCK);
 
-	if (fd >= 0) { /* not opened twice: to the reader of a FIFO that would be its end */
+	if (fd >= 0) { /* opened once: closing it would end the reader of a FIFO */
 		fcntl(fd, F_SETFL, 0);
 		return fd;
 	}
@@ -45,7 +44,7 @@ static int open_device(const char *path)
 	return open(path, flags);
 }
 
-/* Something else can lie there by now: a file must not be changed in place. */
+/* The path may lead to a regular file by now, which must not be changed in place. */
 static int write_to_device(const char *path, const void *data, size_t size)
 {
 	int fd = open_device(path);

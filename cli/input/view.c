@@ -256,7 +256,7 @@ bool view_is_html(const char *path)
 	return dot && (!strcasecmp(dot, ".html") || !strcasecmp(dot, ".htm"));
 }
 
-/* main() flushes stdout and reports what fails then; an error of this write is reported here. */
+/* Reports an error of this write; main() reports one of the last flush. */
 static int write_stdout(const struct buffer *b)
 {
 	int err;

@@ -1,6 +1,6 @@
 /*
- * A profile that is opened to be shown: what the commands that print or draw a profile have in
- * common, from the file they read to the file they write.
+ * A profile that is shown: what all commands that print or draw a profile share, from the file that
+ * they read to the file that they write.
  */
 #ifndef SPROF_VIEW_H
 #define SPROF_VIEW_H
@@ -35,12 +35,12 @@ enum { VIEW_KEY_COLUMN = 0x200 };
 const struct dimension *view_parse_dimension(const char *name, struct argp_state *state);
 
 /*
- * Parses the argument of --column; ends the program where there is no such column. Which column an
- * event has depends on the profile: view_build() looks.
+ * Parses the argument of --column; ends the program if there is no such column. The column of an
+ * event depends on the profile, so view_build() finds it.
  */
 void view_parse_column(const char *name, struct argp_state *state, struct tree_opts *opts);
 
-/* Finds the column of an event. 0, or -ENODATA, reported as below. */
+/* Finds the column of an event. 0, or -ENODATA, reported as by view_check_column(). */
 int view_find_event(const struct profile *p, const char *event, const char *path,
 		    enum profile_column *ret_column);
 
@@ -61,16 +61,16 @@ uint32_t view_parse_rows(const char *text, const char *what, struct argp_state *
 
 /*
  * The two halves of view_open(), for commands that change the profile in between. Call view_close()
- * after both, and after an error of either. Idle waits are left out and counted (idle_fold()):
- * `idle` says which, NULL the usual ones.
+ * after both, also after an error. Idle waits are folded (idle_fold()); `idle` says which, NULL:
+ * the usual ones.
  */
 int view_load_busy(const char *path, const struct filter *filter, const struct idle *idle,
 		   struct view *ret_view);
 int view_build(struct view *view, const char *path, const struct tree_opts *opts);
 
 /*
- * The same after the stacks are rewritten (NULL: they are not). How far the numbers can be trusted
- * depends on the stacks as they were recorded.
+ * The same, after rewriting the stacks (NULL: they stay). How far the numbers can be trusted is
+ * told by the stacks as they were recorded.
  */
 int view_build_by(struct view *view, const char *path, const struct tree_opts *opts,
 		  void (*rewrite)(struct profile *p));
@@ -83,7 +83,7 @@ int view_open(const char *path, const struct filter *filter, const struct tree_o
 	      struct view *ret_view);
 void view_close(struct view *view);
 
-/* Is the output an HTML page by its name, x.html or x.htm? NULL is not. */
+/* Does the name of the output end in .html or .htm? False for NULL. */
 bool view_is_html(const char *path);
 
 /*
