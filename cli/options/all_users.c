@@ -1,6 +1,6 @@
 /*
- * The kernel says which processes the caller could read without sprof (core/rights/privileges.h).
- * It is asked with the caller's own rights, so capabilities of sprof's file change nothing here.
+ * The kernel is asked, with the caller's own rights, which processes the caller could read without
+ * sprof (core/rights/privileges.h): capabilities of sprof's file change nothing here.
  */
 #include "cli/options/all_users.h"
 
@@ -23,7 +23,7 @@ static int refuse_process(pid_t pid)
 	const char *uid;
 
 	if (proc_status_text(pid, status, sizeof(status)))
-		return 0; /* it has ended */
+		return 0; /* the process has ended */
 	uid = proc_status_value(status, "Uid");
 	if (uid && strtoul(uid, NULL, 10) != getuid())
 		log_error(0, "look at process %d: it belongs to another user (uid %lu)", (int)pid,
@@ -35,7 +35,7 @@ static int refuse_process(pid_t pid)
 	return -EPERM;
 }
 
-/* The administrator who lent rights to everybody did not choose who may watch others. */
+/* Whoever lends sprof's rights to every user has not chosen who may watch others. */
 static int refuse_option(void)
 {
 	log_error(0, "look at processes of other users: this sprof has capabilities that every "

@@ -18,12 +18,12 @@ struct all_users {
 	const char *whole; /* what is sampled as a whole ("the whole system"); NULL: only `pids` */
 	pid_t *pids;
 	size_t nr_pids;
-	bool some_may_be_left_out; /* pids were found by a name that others use, too */
+	bool some_may_be_left_out; /* pids found by name: other users' may be among them */
 };
 
 /*
- * May the caller look at all of this? Removes from `pids` what may be left out, as long as one
- * remains. Processes that have ended are for the source to report. 0, or -EPERM, reported.
+ * May the caller look at all of these? Removes other users' processes from `pids` if some may be
+ * left out and one remains. The source reports processes that have ended. 0, or -EPERM, reported.
  */
 int all_users_check(struct all_users *a);
 

@@ -1,6 +1,6 @@
 /*
- * Reads argp's tables as argp does: an entry without a name and a letter is a heading or the end,
- * and an alias takes its argument and its help from the option above it.
+ * Reads argp's tables as argp does: an entry with neither name nor letter is a heading or the end,
+ * and an alias has the argument and the help of the option above it.
  */
 #include "cli/options/argp_options.h"
 

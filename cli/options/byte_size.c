@@ -1,4 +1,4 @@
-/* A number without a unit is one of bytes. */
+/* A number without a unit means bytes. */
 #include "cli/options/byte_size.h"
 
 #include <argp.h>

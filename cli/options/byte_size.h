@@ -6,10 +6,10 @@
 
 struct argp_state;
 
-/* Bytes; 0: the text is not a size greater than 0. K, M, G and T are powers of 1024. */
+/* Returns bytes, or 0 if the text is not a size above 0. K, M, G and T are powers of 1024. */
 uint64_t byte_size_parse(const char *text);
 
-/* The same of an option's argument, of 1M or more: ends the program where it is no such size. */
+/* The same for an option's argument of 1M or more; ends the program if it is not such a size. */
 uint64_t byte_size_argument(const char *text, struct argp_state *state);
 
 #endif

@@ -1,4 +1,4 @@
-/* A number without a unit is one of seconds. */
+/* A number without a unit means seconds. */
 #include "cli/options/duration.h"
 
 #include <argp.h>

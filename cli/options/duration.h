@@ -6,10 +6,10 @@
 
 struct argp_state;
 
-/* ns; 0: the text is not a duration greater than 0. */
+/* Returns ns, or 0 if the text is not a duration above 0. */
 uint64_t duration_parse(const char *text);
 
-/* The same of an option's argument: ends the program where it is no duration. */
+/* The same for an option's argument; ends the program if it is not a duration. */
 uint64_t duration_argument(const char *text, struct argp_state *state);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * Tells the CPU's clock, which has always been chosen by -e, from events that are counted, each of
- * which is a column. "cycles" alone is a clock, as it has always been; in a list, or with a period,
- * cycles are counted, so that instructions per cycle can be told.
+ * -e names a clock, which times the samples, and events to be counted, each of which gets a column.
+ * "cycles" alone is a clock; in a list, or with a period, it is counted, so that instructions per
+ * cycle can be shown.
  */
 #include "cli/options/event_specs.h"
 
@@ -78,7 +78,7 @@ static const char *add_event(char *item, bool alone, const char **clock,
 	return NULL;
 }
 
-/* The length of the first item: commas between the slashes of a PMU's event are its own. */
+/* The length of the first item; a comma between the slashes of a PMU's event ends no item. */
 static size_t item_length(const char *text)
 {
 	bool inside = false;

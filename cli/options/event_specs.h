@@ -8,18 +8,18 @@
 struct source_events;
 
 /*
- * Sets the name of the clock, a constant, and the other events, which are sampled alone where the
- * text names no clock. Returns NULL, or what is wrong, as a clause.
+ * Sets the clock, a constant name, and the counted events. If the text names no clock, only events
+ * are sampled. Returns NULL, or what is wrong, as a clause.
  */
 const char *event_specs_parse(const char *text, const char **ret_clock,
 			      struct source_events *ret_events);
 
-/* Parses a number of events, as after @ and -c. Returns 0 where it is no number. */
+/* Parses a period, as after @ and -c. Returns 0 if it is not a number. */
 uint64_t event_specs_period(const char *text);
 
 /*
- * Gives the period, unless it is 0, to all events that have none of their own. A clock of cycles
- * becomes an event. false: there is no event.
+ * Gives a period other than 0 to all events without one; the clock "cycles" becomes an event.
+ * Returns false if there is no event.
  */
 bool event_specs_set_period(uint64_t period, const char **clock, struct source_events *events);
 

@@ -11,7 +11,9 @@ struct exporter;
 /* The exporter of that name. A name that no exporter has ends the program with a usage error. */
 const struct exporter *export_parse_format(const char *name, struct argp_state *state);
 
-/* Reports that `what` could not be written in that format; err: what exporter.write() returned. */
+/*
+ * Reports that `what` could not be written in that format; err is what exporter.write() returned.
+ */
 void export_report_error(const struct exporter *exporter, int err, const char *what);
 
 #endif

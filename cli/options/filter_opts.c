@@ -1,7 +1,4 @@
-/*
- * Turns the filter options of a command line into a struct filter. The filter is made when the
- * first option comes, so a command without filters keeps NULL.
- */
+/* The filter is made at the first filter option, so it stays NULL on a command line without any. */
 #include "cli/options/filter_opts.h"
 
 #include <ctype.h>

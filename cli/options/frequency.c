@@ -1,4 +1,4 @@
-/* A larger frequency is refused rather than cut. */
+/* A frequency beyond the limit is refused, not cut. */
 #include "cli/options/frequency.h"
 
 #include <argp.h>

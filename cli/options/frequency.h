@@ -6,7 +6,7 @@
 
 struct argp_state;
 
-/* Hz; ends the program where the text is no frequency. */
+/* Returns Hz; ends the program if the text is not a frequency. */
 uint32_t frequency_argument(const char *text, struct argp_state *state);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * The lists at the end of a command's --help: what an option or an argument may name, with a
- * sentence for each, before the examples.
+ * Lists in a command's --help, before the examples: the values of an option or an argument, with a
+ * sentence for each.
  */
 #ifndef SPROF_HELP_LIST_H
 #define SPROF_HELP_LIST_H
@@ -8,9 +8,9 @@
 struct grid;
 
 void help_list_init(struct grid *list);
-/* `detail` stands in a column between the name and the sentence; "": nothing. */
+/* `detail` is a column between the name and the sentence, and may be "". */
 void help_list_add(struct grid *list, const char *name, const char *detail, const char *help);
-/* Frees the list. Returns it with its title, and `rest` below it, on the heap. */
+/* Returns the title, the list and `rest`, as text on the heap, and frees the list. */
 char *help_list_end(struct grid *list, const char *title, const char *rest);
 
 #endif

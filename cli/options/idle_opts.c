@@ -1,6 +1,4 @@
-/*
- * Turns --idle and --idle-in into a struct idle, which is made when the first of them comes.
- */
+/* The struct idle is made at the first of the options. */
 #include "cli/options/idle_opts.h"
 
 #include "output/select/idle.h"

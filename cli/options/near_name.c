@@ -1,5 +1,5 @@
 /*
- * The distance of Damerau and Levenshtein (optimal string alignment), row by row. A name is near
+ * Computes the Damerau-Levenshtein distance (optimal string alignment) row by row. A name is near
  * if at most a third of the letters of the word differ.
  */
 #include "cli/options/near_name.h"

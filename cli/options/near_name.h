@@ -11,7 +11,7 @@ struct near_name {
 	unsigned distance; /* of `best` */
 };
 
-/* Offers a name, which must outlive `near`. Of equally near names the first stays. */
+/* Offers a name, which must outlive `near`. Among equally near names the first one stays. */
 void near_name_offer(struct near_name *near, const char *name);
 
 #endif

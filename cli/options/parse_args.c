@@ -13,7 +13,7 @@
 
 struct cleaner {
 	FILE *to;
-	struct buffer line; /* what has come of it */
+	struct buffer line; /* the line, as far as it was written */
 };
 
 static void pass_on(struct cleaner *c, const char *end)

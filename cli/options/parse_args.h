@@ -5,8 +5,8 @@
 struct argp;
 
 /*
- * Parses a command line with argp, in the order of its words. Where it is wrong, a message is
- * printed as clean text (core/base/clean_text.h), and the program ends with status 2.
+ * Parses a command line with argp, in the order of its words. If it is wrong, prints a message as
+ * clean text (core/base/clean_text.h) and ends the program with status 2.
  */
 void parse_args(const struct argp *argp, int argc, char **argv, void *input);
 

@@ -13,7 +13,7 @@ static void on_stop(int signal)
 
 static void on_child(int signal)
 {
-	(void)signal; /* The signal ends the wait for data; waitpid() says which process ended. */
+	(void)signal; /* it only ends the wait for data; waitpid() says which process ended */
 }
 
 void stop_signals_catch(void)
@@ -24,7 +24,7 @@ void stop_signals_catch(void)
 	for (size_t i = 0; i < sizeof(stops) / sizeof(stops[0]); i++) {
 		struct sigaction was;
 
-		/* nohup(1) ignores SIGHUP: leave it so. */
+		/* A process under nohup(1) inherits that SIGHUP is ignored: leave it so. */
 		if (stops[i] == SIGHUP && !sigaction(SIGHUP, NULL, &was) &&
 		    was.sa_handler == SIG_IGN)
 			continue;

@@ -1,13 +1,13 @@
 /*
- * The signals that end a recording, and the one that says that the program has ended. All of them
- * only end a wait for data.
+ * The signals that end a recording, and SIGCHLD, which says that the program has ended. Their
+ * handlers only end a wait for data.
  */
 #ifndef SPROF_STOP_SIGNALS_H
 #define SPROF_STOP_SIGNALS_H
 
 /*
- * Catches SIGINT, SIGTERM, SIGHUP (unless it is ignored) and SIGCHLD. The second one of a kind that
- * stops ends sprof at once.
+ * Catches SIGINT, SIGTERM, SIGHUP (unless it is ignored) and SIGCHLD. A stop signal that comes a
+ * second time ends sprof at once.
  */
 void stop_signals_catch(void);
 

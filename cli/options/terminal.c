@@ -16,11 +16,11 @@
 #include "output/text/align.h"
 #include "output/text/text.h"
 
-enum { COLUMNS_MAX = UINT16_MAX }; /* as of a terminal */
+enum { COLUMNS_MAX = UINT16_MAX }; /* the most that a terminal can have */
 
 /*
- * The width in the environment, which goes before that of the terminal, as in ls(1) and ps(1).
- * Shells know COLUMNS, but export it only when they are told to. 0: there is none, or no width.
+ * The width in COLUMNS, which has precedence over the terminal's, as in ls(1) and ps(1). Shells set
+ * it, but export it only if told to. 0: it is not set, or not a width.
  */
 static size_t columns_asked(void)
 {
@@ -59,7 +59,7 @@ struct terminal terminal_of(const char *output)
 	};
 }
 
-/* The column where the text of a line begins: its continuation lines are indented to there. */
+/* The column where the text of a line begins, to which its continuation lines are indented. */
 static size_t indent_of(const char *line, size_t size, size_t columns)
 {
 	size_t blank = 0, two = 0;
