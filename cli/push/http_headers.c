@@ -1,6 +1,6 @@
 /*
- * A header is checked before it is sent: a line end inside would begin another one, and another
- * request behind that.
+ * Each header is checked before it is sent: a line end in it could begin another header, or another
+ * request.
  */
 #include "cli/push/http_headers.h"
 
@@ -87,7 +87,7 @@ static int read_token(struct http_headers *h, const char *path)
 	return err;
 }
 
-/* A name of RFC 9110, a colon and a value. */
+/* Is the line a name as in RFC 9110, a colon and a value? */
 static bool is_header(const char *line)
 {
 	size_t n = strcspn(line, ":");

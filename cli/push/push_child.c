@@ -1,7 +1,7 @@
 /*
- * Three descriptors join the processes: `control` goes from the recorder to the reader, requests go
- * from the reader to the sender, and `ready` tells the recorder that the sender has what it needs.
- * Whatever else was open in the recorder is closed in both.
+ * Three pipes join the processes: `control` goes from the recorder to the reader, requests go from
+ * the reader to the sender, and `ready` tells the recorder that the sender has what it needs. Both
+ * children close all other descriptors of the recorder.
  */
 #include "cli/push/push_child.h"
 
@@ -30,11 +30,11 @@
 #include "output/push/pusher.h"
 
 #define LOWEST_PRIORITY 19
-#define FINISH_MS 30000 /* for naming and for the spool, beside one request */
+#define FINISH_MS 30000 /* for names and the spool, besides requests */
 
 struct push_child {
 	const struct push_record_opts *opts;
-	pid_t pid;   /* 0: it has ended */
+	pid_t pid;   /* 0: the sender has ended */
 	int control; /* writing to it never waits */
 	bool is_behind;
 };
@@ -43,7 +43,7 @@ enum { CONTROL = 3, READY = 4 }; /* descriptors of the sender */
 
 /* ---- in the children */
 
-/* The terminal sends ^C to all processes; what is recorded until then is to be sent. */
+/* The terminal sends ^C to all processes, but what was recorded until then must still be sent. */
 static void outlive_signals(void)
 {
 	static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
@@ -56,7 +56,7 @@ static void outlive_signals(void)
 
 static void keep_descriptors(int control, int ready)
 {
-	/* Both may have a number that the other is to get. */
+	/* Each may have the number that the other one gets. */
 	int c = fcntl(control, F_DUPFD, 16), r = fcntl(ready, F_DUPFD, 16);
 
 	if (c < 0 || r < 0 || dup2(c, CONTROL) < 0 || dup2(r, READY) < 0 ||
@@ -66,7 +66,7 @@ static void keep_descriptors(int control, int ready)
 	fcntl(READY, F_SETFD, FD_CLOEXEC);
 }
 
-/* Starts the reader. Returns the end of the pipe that requests come from. */
+/* Starts the reader. Returns the pipe from which to read requests, or -errno. */
 static int start_reader(const struct push_record_opts *opts, pid_t *ret_reader)
 {
 	int ends[2];
@@ -87,7 +87,7 @@ static int start_reader(const struct push_record_opts *opts, pid_t *ret_reader)
 	return -EAGAIN;
 }
 
-/* Returns the exit status: 1 where something is lost. */
+/* Returns the exit status: 1 if something is lost. */
 static int send_all(const struct push_record_opts *opts)
 {
 	struct push_opts sender = opts->opts;
@@ -96,7 +96,7 @@ static int send_all(const struct push_record_opts *opts)
 	pid_t reader = -1;
 
 	if (sender.spool)
-		sender.retry_ms = 0; /* the next interval is another try, and so is the end */
+		sender.retry_ms = 0; /* the next interval and the end try again */
 
 	fd = start_reader(opts, &reader);
 	privileges_drop();
@@ -167,7 +167,7 @@ int push_child_new(const struct push_record_opts *opts, struct push_child **ret_
 		do
 			n = read(ready, &byte, 1);
 		while (n < 0 && errno == EINTR);
-		err = n == 1 ? 0 : -ECHILD; /* it has said why */
+		err = n == 1 ? 0 : -ECHILD; /* the child has reported why */
 	}
 	if (ready >= 0)
 		close(ready);
@@ -213,7 +213,7 @@ int push_child_end(struct push_child *c)
 		return 0;
 	close(c->control);
 	c->control = -1;
-	/* For the request that is under way, and for the last one. */
+	/* Two requests: the one under way, and the last one. */
 	limit_ms = 2ull * (c->opts->opts.timeout_ms + c->opts->opts.retry_ms) + FINISH_MS;
 	if (!wait_for(c, monotonic_ns() + limit_ms * 1000000, &status)) {
 		log_warning("pushing takes too long: the rest is not sent");

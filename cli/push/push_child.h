@@ -1,7 +1,7 @@
 /*
- * Pushes a recording while it is made. A child process sends, and a child of that reads the file
- * that the recorder writes; both have low priority. The recorder never waits for them before it has
- * finished its file, and if it is killed they push what it had written, and end.
+ * Pushes a recording while it is made. A child process sends, and its own child reads the file that
+ * the recorder writes; both have low priority. The recorder waits for them only once its file is
+ * finished. If it is killed, they push what it has written, and end.
  */
 #ifndef SPROF_PUSH_CHILD_H
 #define SPROF_PUSH_CHILD_H
@@ -12,26 +12,25 @@ struct push_child;
 struct push_record_opts;
 
 /*
- * Starts them, early: what the caller opens or maps later is not theirs. 0 or -errno, reported,
- * also where a file of the options cannot be read or libcurl is missing.
+ * Starts the children. Call it early: they do not inherit what the caller opens or maps later. 0 or
+ * -errno, reported, also if a file of the options cannot be read or libcurl is missing.
  */
 int push_child_new(const struct push_record_opts *opts, struct push_child **ret_child);
 
 /*
- * A recording is there, and something is in it soon; or it is finished, if the options say so. This
- * never waits: where hundreds of recordings wait to be pushed, it is left out, and a warning says
- * so. `child` may be NULL here and below.
+ * Tells the children of a recording that begins, or that is finished if opts->finished. Never
+ * waits: if hundreds of recordings wait to be pushed, this one is left out, with a warning. `child`
+ * may be NULL here and below.
  */
 void push_child_begin(struct push_child *child, const char *path);
 
 /*
- * The recording is finished: waits until all of it has been sent, kept, or given up, and for no
- * longer than the options allow two requests with their further tries. Returns 0, or -EIO where
- * something is lost, reported.
+ * Waits until all of the finished recording has been sent, kept, or given up, for no longer than
+ * two requests with their retries may take. Returns 0, or -EIO, reported, if something is lost.
  */
 int push_child_end(struct push_child *child);
 
-/* Ends both if push_child_end() has not; what was not sent is gone. */
+/* Ends the children, if push_child_end() has not; what was not sent is lost. */
 void push_child_free(struct push_child *child);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * Names are looked up in each interval for frames that were not there before, by the paths of
- * their files, as for a recording that was cut off. What the recorder names at the end, with the
- * files that it kept open, replaces that. Segments of a flight recorder come when they are named.
+ * In each interval, frames that are new are named by the paths of their files, as in an unfinished
+ * recording. At the end, the names that the recorder has looked up, with the files that it kept
+ * open, replace those. Segments of a flight recorder are pushed once they are finished.
  */
 #include "cli/push/push_follow.h"
 
@@ -29,17 +29,17 @@
 #include "output/push/series.h"
 #include "symbolizer/symbolizer.h"
 
-#define EVERY_NS 15000000000u	   /* if the user does not say */
+#define EVERY_NS 15000000000u	   /* if --push-every is not given */
 #define RECORDING_MAX (1ull << 50) /* bytes */
 
 struct follower {
 	const struct push_record_opts *opts;
 	int control, requests;
 	struct recfile_follow *file;
-	uint64_t begin_ns; /* of the interval, CLOCK_MONOTONIC */
+	uint64_t begin_ns; /* when the interval began, CLOCK_MONOTONIC */
 };
 
-/* The path of the next recording; false: there is none. */
+/* Reads the path of the next recording. Returns false at the end. */
 static bool read_path(int fd, char *path, size_t size)
 {
 	for (size_t at = 0; at < size; at++) {
@@ -69,7 +69,7 @@ static int open_recording(struct follower *f, const char *path)
 	return 0;
 }
 
-/* Waits until then; true: the recording is finished. */
+/* Waits until until_ns. Returns true, earlier, if the recording is finished. */
 static bool wait_until(const struct follower *f, uint64_t until_ns)
 {
 	struct pollfd fd = { .fd = f->control, .events = POLLIN };
@@ -87,10 +87,10 @@ static void name_frames(struct profile *p)
 	struct symbolizer_stats stats;
 
 	symbolizer_run(p, &opts, &stats);
-	push_name_unnamed(p); /* not asked for again in the next interval */
+	push_name_unnamed(p); /* so that the next interval does not look them up again */
 }
 
-/* Sends what has come since the last call. */
+/* Sends the samples that came since the last call. */
 static int push_interval(struct follower *f, bool *ret_more)
 {
 	uint64_t end_ns = monotonic_ns();
@@ -147,8 +147,8 @@ static int follow_recording(struct follower *f, const char *path)
 }
 
 /*
- * Where a segment is: those that a signal or a trigger keeps have a second name, and may have lost
- * the first one before they are pushed. The caller frees it.
+ * The path where a segment is now; the caller frees it. A segment that a signal or a trigger keeps
+ * has a second name, and may have lost the first one by now.
  */
 static char *path_of_segment(const char *path)
 {
@@ -164,12 +164,12 @@ static char *path_of_segment(const char *path)
 
 static int load_segment(const char *path, struct profile **ret)
 {
-	const struct load_opts load = { .no_warnings = true }; /* the recorder has said them */
+	const struct load_opts load = { .no_warnings = true }; /* the recorder has warned already */
 	char *first = path_of_segment(path), *again;
 	int err = profile_load(first, &load, ret);
 
 	again = err ? path_of_segment(path) : NULL;
-	if (again && strcmp(first, again)) /* it has lost its name meanwhile */
+	if (again && strcmp(first, again)) /* it lost its first name while it was opened */
 		err = profile_load(again, &load, ret);
 	free(first);
 	free(again);

@@ -5,9 +5,9 @@
 struct push_record_opts;
 
 /*
- * Reads paths of recordings from `control`, each with a NUL behind it, and writes requests into the
- * pipe `requests`. A recording is finished when its path comes, as the options say, or when
- * something comes after it, be it the end. Returns the exit status of the process.
+ * Reads paths of recordings from `control`, each followed by a NUL, and writes requests into the
+ * pipe `requests`. With opts->finished a recording is finished when its path comes; otherwise when
+ * `control` can be read again, or ends. Returns the exit status of the process.
  */
 int push_follow(const struct push_record_opts *opts, int control, int requests);
 

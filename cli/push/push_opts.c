@@ -1,6 +1,6 @@
 /*
- * What is secret comes from files or the environment, never from the command line, which every user
- * of the machine can read.
+ * Secrets come from files or the environment, never from the command line, which every user of the
+ * machine can read.
  */
 #include "cli/push/push_opts.h"
 
@@ -52,7 +52,7 @@ static const struct argp_option options[] = {
 	{ 0 }
 };
 
-/* "500ms", "10s", "2m": at most an hour. */
+/* Parses "500ms", "10s", "2m": at most an hour. */
 static uint32_t parse_ms(const char *text, struct argp_state *state)
 {
 	static const struct {
@@ -136,7 +136,7 @@ void push_opts_set_url(struct push_opts *o, const char *url, struct argp_state *
 	free(wrong);
 }
 
-/* A token that goes over the network as it is can be read on the way. */
+/* Warns of a token that is sent unencrypted. */
 static void warn_of_plain_token(const struct push_opts *o, const struct http_headers *headers)
 {
 	if (headers->secret && !o->url.encrypted && !o->url.loopback)

@@ -1,4 +1,4 @@
-/* The options that sprof push and sprof record share: where to push, as whom, and the labels. */
+/* The options for pushing that sprof push and sprof record share. */
 #ifndef SPROF_PUSH_OPTS_H
 #define SPROF_PUSH_OPTS_H
 
@@ -12,8 +12,8 @@ struct argp_state;
 struct pusher;
 
 struct push_opts {
-	const struct receiver *receiver; /* that the user asked for, or NULL */
-	struct push_url url;		 /* url.url is NULL where nothing is pushed */
+	const struct receiver *receiver; /* of --receiver, or NULL */
+	struct push_url url;		 /* url.url is NULL if nothing is pushed */
 	struct push_labels labels;
 	const char *token_file, *header_file, *ca_file, *spool;
 	uint64_t spool_bytes;
@@ -29,12 +29,10 @@ struct push_opts {
 /* Its input is a struct push_opts. */
 extern const struct argp push_opts_argp;
 
-/* Takes the URL, once all options are known; ends the program where it is wrong. */
+/* Parses the URL, once all options are known; ends the program if it is wrong. */
 void push_opts_set_url(struct push_opts *opts, const char *url, struct argp_state *state);
 
-/*
- * Reads the files of tokens and headers and opens the way to the receiver. 0 or -errno, reported.
- */
+/* Reads the files of tokens and headers, and makes a pusher. 0 or -errno, reported. */
 int push_opts_open(const struct push_opts *opts, struct pusher **ret_pusher);
 
 void push_opts_fini(struct push_opts *opts);

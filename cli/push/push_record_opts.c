@@ -1,4 +1,4 @@
-/* The URL is parsed last, when it is known what the user says that listens there. */
+/* The URL is parsed last, because --receiver decides how it is read. */
 #include "cli/push/push_record_opts.h"
 
 #include <argp.h>

@@ -1,4 +1,4 @@
-/* The options of sprof record that push: where to, and how often. */
+/* The options of sprof record that push: where to push, and how often. */
 #ifndef SPROF_PUSH_RECORD_OPTS_H
 #define SPROF_PUSH_RECORD_OPTS_H
 
@@ -9,7 +9,7 @@
 
 struct push_record_opts {
 	const char *url;   /* NULL: nothing is pushed */
-	uint64_t every_ns; /* 0: not said */
+	uint64_t every_ns; /* 0: not given */
 	bool finished;	   /* recordings are pushed when they are finished */
 	struct push_opts opts;
 };

@@ -1,4 +1,4 @@
-/* Losses are warnings, so -q does not show them; the exit status tells them all the same. */
+/* Losses are warnings, which -q does not show; the exit status tells of them in any case. */
 #include "cli/push/push_summary.h"
 
 #include <errno.h>

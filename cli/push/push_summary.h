@@ -5,7 +5,9 @@
 struct push_opts;
 struct pusher;
 
-/* Says it. Returns 0, or -EAGAIN where something was kept, -EIO where something is lost. */
+/*
+ * Prints it. Returns 0, -EAGAIN if some requests wait in the spool, or -EIO if something is lost.
+ */
 int push_summary(const struct push_opts *opts, struct pusher *pusher);
 
 #endif

@@ -1,4 +1,4 @@
-/* Before each request stands its size, as eight bytes. */
+/* In the pipe, each request follows its size, a uint64_t. */
 #include "cli/push/request_pipe.h"
 
 #include <errno.h>
@@ -52,13 +52,13 @@ int request_pipe_write(int fd, const struct profile *p, const struct receiver *r
 	struct writer w = { fd, receiver };
 	struct profile timed = *p;
 
-	/* A profile without a time is as good as one of now; receivers refuse one of 1970. */
+	/* Receivers refuse a profile from 1970, so one without a time gets the present. */
 	if (!timed.meta.start_realtime_ns)
 		timed.meta.start_realtime_ns = realtime_ns();
 	return push_series_each(&timed, labels, make_requests, &w);
 }
 
-/* 1, or 0 at the end of the pipe, or -errno; -EBADMSG if it ends before. */
+/* Returns 1, 0 at the end of the pipe, -EBADMSG if it ends before `size` bytes, or -errno. */
 static int read_full(int fd, void *to, size_t size)
 {
 	size_t done = 0;

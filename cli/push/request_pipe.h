@@ -1,7 +1,7 @@
 /*
- * Two processes push a profile. One reads and names it, has no rights and no network; it writes
- * requests into a pipe. The other one sends what comes out, and reads no recording. So a hostile
- * recording that takes its reader over reaches nothing, and a hostile receiver sees no file.
+ * Two processes push a profile. One reads and names it, without rights and network, and writes
+ * requests into a pipe; the other one sends what comes out, and reads no recording. So a hostile
+ * recording that takes over its reader reaches no network, and a hostile receiver no files.
  */
 #ifndef SPROF_REQUEST_PIPE_H
 #define SPROF_REQUEST_PIPE_H
@@ -16,8 +16,8 @@ int request_pipe_write(int fd, const struct profile *p, const struct receiver *r
 		       const struct push_labels *labels);
 
 /*
- * Sends what comes out of the pipe, until its end. 0, or -errno, reported, where it holds no
- * request.
+ * Sends the requests from the pipe, until its end. 0, or -errno, reported, if it holds anything
+ * else.
  */
 int request_pipe_send(int fd, struct pusher *pusher);
 
