@@ -16,7 +16,7 @@
 #define WAIT_MS 1000
 #define STEP_MS 50
 
-/* Waits until so many ms after start_ns at most. Returns how many files have no table yet. */
+/* Waits until `ms` after start_ns at most. Returns how many files have no table yet. */
 static size_t wait_until(const struct source_ops *ops, struct source *source, uint64_t start_ns,
 			 uint64_t ms)
 {

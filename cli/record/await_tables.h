@@ -12,13 +12,12 @@ struct record_opts;
 struct table_cache;
 
 /*
- * The tables kept on disk; NULL: none are to be used. With borrowed rights and other users'
- * processes there are none: whoever can write the cache would choose where in their memory a walk
- * reads.
+ * Opens the tables kept on disk. NULL: none are used, as with borrowed rights and --all-users: who
+ * can write the cache could choose where in other users' memory a walk reads.
  */
 struct table_cache *record_open_table_cache(const struct record_opts *opts);
 
-/* The source is open and not started. Waits a second at most; a stop signal ends the wait. */
+/* The source must be open and not started. Waits at most a second; a stop signal ends the wait. */
 void record_await_tables(const struct source_ops *ops, struct source *source);
 
 #endif

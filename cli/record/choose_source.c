@@ -16,7 +16,7 @@
 #include "core/rights/privileges.h"
 #include "sampler/runtime.h"
 
-/* Reports each source of that name, or all with "auto", that does not work, with its remedy. */
+/* Reports why the source (with "auto": each one) does not work, and what fixes it. */
 static void report_unusable(const char *name)
 {
 	bool any = !strcmp(name, "auto");
@@ -57,7 +57,7 @@ struct source_config record_source_config(const struct record_opts *o)
 	};
 }
 
-/* The targets as fit() sees them, and one that runs Python: a process, or the program. */
+/* The targets as fit() sees them; the process that runs Python, 0: none, or the program. */
 struct prospect {
 	struct source_config config;
 	pid_t python_pid;
@@ -75,7 +75,7 @@ static void examine(const struct record_opts *o, struct prospect *ret)
 	*ret = p;
 }
 
-/* What is certain to be missing in the recording is said before it begins. */
+/* Warns before the recording begins of what will certainly be missing in it. */
 static void warn_of_gaps(const struct source_ops *chosen, const struct prospect *p)
 {
 	char why[256];
@@ -93,7 +93,7 @@ static void warn_of_gaps(const struct source_ops *chosen, const struct prospect 
 
 #define MAX_SOURCES 8
 
-/* Sources that were asked and do not suit fully, each with the reason. */
+/* The best source so far, and the doubtful ones: those that do not work or do not suit fully. */
 struct choice {
 	const struct source_ops *chosen;
 	enum source_fit fit;
@@ -102,7 +102,7 @@ struct choice {
 	size_t nr_doubtful;
 };
 
-/* Takes the source if it suits better than what was taken. */
+/* Chooses the source if it suits better than the one chosen so far. */
 static void consider(struct choice *c, const struct source_ops *ops, const struct prospect *p)
 {
 	enum source_fit fit = SOURCE_FITS;
@@ -172,7 +172,7 @@ static const struct source_ops *find_usable(const char *name)
 	return NULL;
 }
 
-/* Examining targets takes the rights that recording them takes. */
+/* Needs borrowed rights, as recording does, because it examines the targets. */
 const struct source_ops *record_source_choose(const struct record_opts *opts,
 					      enum source_runtime *ret_runtime)
 {

@@ -6,13 +6,13 @@
 
 struct record_opts;
 
-/* What the options ask of a source; what the recorder adds, such as the sandbox, is not set. */
+/* What the options ask of a source, without what the recorder adds, such as the sandbox. */
 struct source_config record_source_config(const struct record_opts *opts);
 
 /*
- * The source that was asked for, or with "auto" the first that works here and suits the targets.
- * What the chosen one leaves out is said. NULL: no source works, reported. *ret_runtime: what was
- * seen of the runtimes of the targets, for the source's config.
+ * Returns the source that was asked for, or with "auto" the first that works here and suits the
+ * targets, and warns of what it leaves out. NULL: no source works, reported. *ret_runtime: the
+ * runtime of the targets, for the source's config.
  */
 const struct source_ops *record_source_choose(const struct record_opts *opts,
 					      enum source_runtime *ret_runtime);

@@ -31,7 +31,7 @@
 #define MAX_COMMAND 256 /* bytes of the command line of each */
 #define MAX_LISTED_PIDS 8
 #define MAX_NEAR 5
-#define MAX_NAME 64 /* bytes of names that are compared for likeness */
+#define MAX_NAME 64 /* bytes of a name that are compared */
 #define MAX_EDITS 2
 
 static void add_pid(struct record_opts *o, pid_t pid)
@@ -45,7 +45,7 @@ static void add_pid(struct record_opts *o, pid_t pid)
 
 /* ---- names that are like another */
 
-/* Letters to insert, remove or replace: Levenshtein's distance. */
+/* Levenshtein's distance: the number of letters to insert, remove or replace. */
 static size_t edits(const char *a, const char *b)
 {
 	size_t row[MAX_NAME + 1], na = strlen(a), nb = strlen(b);
@@ -82,7 +82,7 @@ static bool is_near(const char *name, const char *wanted)
 	       edits(name, wanted) <= MAX_EDITS;
 }
 
-/* The name of the process that is like the wanted one; NULL: it has none. */
+/* The name of the process that is like the wanted one, or NULL. */
 static const char *near_name(const struct listed_process *p, const char *wanted)
 {
 	if (is_near(p->name, wanted))
@@ -170,7 +170,7 @@ static bool is_in(const char *folder, const char *outer)
 	return !strncmp(folder, outer, length) && (!folder[length] || folder[length] == '/');
 }
 
-/* A cgroup includes those below it. */
+/* Removes cgroups that are inside another one of the list, which includes them. */
 static void drop_nested(struct record_opts *o)
 {
 	for (size_t i = 0; i < o->nr_cgroups; i++) {
@@ -221,8 +221,8 @@ static int check_users(struct record_opts *o)
 }
 
 /*
- * For counted calls and GPUs. Sources look for themselves, because a process may be forked between
- * their look and this one.
+ * Finds what the targets have started, for counted calls and GPUs. Sources look again themselves,
+ * because a process may fork after this look.
  */
 static void find_started(struct record_opts *o)
 {
@@ -256,7 +256,7 @@ int record_targets_find(struct record_opts *o)
 	return err;
 }
 
-/* "python3 train.py (pid 12)": later, a process number alone would say nothing. */
+/* Adds "python3 train.py (pid 12)": later, the number alone would say nothing. */
 static void describe_process(struct buffer *b, pid_t pid)
 {
 	FILE *f = remote_open(pid, "cmdline");

@@ -8,13 +8,13 @@
 struct record_opts;
 
 /*
- * Adds the processes of each of opts->names to opts->pids, finds opts->started, and puts the
- * folders of cgroups in place of their names. For a caller who may not look at others, processes of
- * other users are left out. 0, or -errno, reported: -ESRCH where no process has such a name.
+ * Adds the processes of opts->names to opts->pids, finds opts->started, and replaces names of
+ * cgroups by their folders. Leaves out processes that the caller may not look at. 0, or -errno,
+ * reported: -ESRCH if no process has such a name.
  */
 int record_targets_find(struct record_opts *opts);
 
-/* Puts the target in words, as opts->description, once the numbers of all processes are known. */
+/* Describes the targets in opts->description. Must be called after record_targets_find(). */
 void record_targets_describe(struct record_opts *opts);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * Drops the CPU samples that the user did not ask for. It is a sample_tee that wants only samples
- * after the delay and inside a window of capture; everything else passes unchanged.
+ * A sample_tee that wants only samples after the delay and inside a capture window. Facts always
+ * pass.
  */
 #include "cli/record/gate.h"
 

@@ -1,5 +1,5 @@
 /*
- * Which CPU samples sprof record keeps: those after --delay, and only inside the range that
+ * Which samples sprof record keeps: those after --delay, and only inside the ranges that
  * --capture-range names.
  */
 #ifndef SPROF_GATE_H
@@ -17,7 +17,7 @@ struct sink;
  */
 struct record_gate *record_gate_new(struct sink *to, uint64_t begin_ns,
 				    const struct record_gpu *gpu);
-/* Recording begins at another time; nothing may have passed so far. */
+/* Changes when recording begins. No sample may have passed before. */
 void record_gate_begin(struct record_gate *gate, uint64_t begin_ns);
 void record_gate_free(struct record_gate *gate); /* NULL is fine */
 struct sink *record_gate_sink(struct record_gate *gate);

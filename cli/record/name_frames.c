@@ -1,6 +1,6 @@
 /*
- * What an address is called is asked of the symbolizer; which file that address is in, of the
- * source and of the GPU data. Opening files and asking the kernel needs borrowed rights.
+ * The symbolizer names addresses; the source and the GPU data open the files that they are in.
+ * Opening files and asking the kernel needs borrowed rights.
  */
 #include "cli/record/name_frames.h"
 
@@ -46,7 +46,7 @@ static int kernel_symbol(void *context, uint64_t address, char *name, size_t siz
 	return source_ebpf_kernel_symbol(n->source, address, name, size);
 }
 
-/* Names the code that we have put into targets. Our hooks are runtime code to the sources. */
+/* Names our hooks in targets, which sources take for runtime code. */
 static void name_own_code(const struct allocations *alloc, struct profile *p)
 {
 	uint32_t name = profile_string(p, OWN_CODE, sizeof(OWN_CODE) - 1);

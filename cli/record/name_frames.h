@@ -13,8 +13,8 @@ struct source_ops;
 struct name_frames {
 	const struct source_ops *ops;
 	struct source *source;
-	struct record_gpu *gpu;		 /* also has modules; NULL without a GPU */
-	const struct allocations *alloc; /* has modules, too; or NULL */
+	struct record_gpu *gpu;		 /* has further modules; or NULL */
+	const struct allocations *alloc; /* likewise */
 	struct sandbox *sandbox;	 /* where files of targets are parsed */
 	struct debuginfod *debuginfod;	 /* NULL = not asked for */
 };

@@ -1,4 +1,4 @@
-/* Only these lines move the cursor: names that a target chose are made clean text first. */
+/* Only these lines may move the cursor, so names that a target chose are made clean text. */
 #include "cli/record/progress.h"
 
 #include <inttypes.h>

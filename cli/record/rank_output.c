@@ -1,4 +1,4 @@
-/* A name with %r says itself where the rank goes; others get it before their extension. */
+/* The rank replaces %r in the name, or else goes before the extension. */
 #include "cli/record/rank_output.h"
 
 #include <inttypes.h>

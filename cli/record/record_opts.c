@@ -88,7 +88,7 @@ static const struct argp_option options[] = {
 	{ 0 }
 };
 
-/* What is added up over a whole recording has no place in segments yet. */
+/* Refuses what is added up over a whole recording, for which segments have no place. */
 static void check_continuous(struct record_opts *o, struct argp_state *state)
 {
 	if (strcmp(o->output, DEFAULT_OUTPUT))
@@ -103,7 +103,7 @@ static void check_continuous(struct record_opts *o, struct argp_state *state)
 	o->push.finished = true;
 }
 
-/* The library cannot stop and go on with these samples, as a limit and a range would have it. */
+/* The GPU library cannot pause these samples, so options that would pause it are refused. */
 static void check_pc_sampling(struct record_opts *o, struct argp_state *state)
 {
 	if (!o->gpu.pc_want)
@@ -135,7 +135,7 @@ static void check(struct record_opts *o, struct argp_state *state)
 		argp_error(state, "--capture-range and --gpu off exclude each other");
 	if (o->gpu.capture && o->nr_calls)
 		argp_error(state, "--calls counts all that runs, not a --capture-range");
-	if (o->gpu.capture) /* a capture range is known only where the GPU library runs */
+	if (o->gpu.capture) /* only the GPU library knows capture ranges */
 		o->gpu.mode = GPU_ON;
 	check_pc_sampling(o, state);
 	if (o->continuous.path)
@@ -223,7 +223,7 @@ const struct argp record_argp = {
 	       "  sprof record -a --continuous /var/lib/sprof --keep 7d\n",
 };
 
-/* With -p, -a and the like the recorder is no rank itself, whatever its shell was started by. */
+/* Only a recorder that starts a program is a rank; with -p or -a it is not in the job. */
 static void add_rank(struct record_opts *o)
 {
 	struct job_rank rank;

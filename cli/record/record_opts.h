@@ -17,12 +17,12 @@
 struct record_opts {
 	pid_t *pids;
 	size_t nr_pids, pids_capacity;
-	pid_t *started; /* what they had started when they were looked up */
+	pid_t *started; /* what `pids` had started when they were looked up */
 	size_t nr_started;
-	char **names; /* of processes, to be looked up */
+	char **names; /* names of processes, to be looked up */
 	size_t nr_names, names_capacity;
 	bool system_wide, all_users, no_children;
-	char **cgroups; /* as typed, and once they are looked up, their folders */
+	char **cgroups; /* names as typed; after the look-up, folders */
 	size_t nr_cgroups, cgroups_capacity;
 	bool by_user;
 	uid_t user;
@@ -31,17 +31,17 @@ struct record_opts {
 	uint64_t duration_ns; /* 0 = until something else ends the recording */
 	uint64_t delay_ns;
 	const char *output, *source, *event;
-	char *rank_output;	     /* = output, where the rank is part of it */
-	struct source_events events; /* beside the clock; perhaps none */
-	uint64_t event_period;	     /* of those without one; 0: not given */
+	char *rank_output;	     /* `output` with the rank in it, owned */
+	struct source_events events; /* events beside the clock */
+	uint64_t event_period;	     /* the period of events without one; 0: not given */
 	bool no_python, no_cache;
 	enum source_clock clock;
 	bool latency, wakers, syscalls; /* as in source_config */
 	uint64_t wait_period_ns;	/* the same */
 	uint64_t syscalls_ns;
 	bool quiet, verbose;
-	const char *metrics;	     /* where the recorder's counters are served; NULL: nowhere */
-	struct memory_shares memory; /* limit 0: it has no limit */
+	const char *metrics;	     /* address at which counters are served, or NULL */
+	struct memory_shares memory; /* limit 0: no limit */
 	struct continuous_opts continuous;
 	struct record_gpu_opts gpu;
 	struct push_record_opts push;

@@ -1,4 +1,4 @@
-/* Brings the parts of cli/service and cli/triggers together with a recording. */
+/* Connects the parts of cli/service and cli/triggers with a recording. */
 #include "cli/record/record_service.h"
 
 #include "cli/continuous/continuous.h"
@@ -78,7 +78,7 @@ void record_service_begin(struct record_service *s)
 	service_ready(s->service);
 }
 
-/* What the service manager and whoever reads the metrics are told. */
+/* Collects what the service manager and readers of the metrics are told. */
 static void count(void *context, struct recorder_counters *c)
 {
 	struct record_service *s = context;

@@ -1,6 +1,6 @@
 /*
- * Choosing, opening and closing a source is the same for every command that samples. Sampling needs
- * borrowed rights; they are on only while a function of the source or of the GPU data runs.
+ * Sampling needs borrowed rights, which are on only while a function of the source or of the GPU
+ * data runs.
  */
 #include "cli/record/recorder.h"
 
@@ -32,7 +32,7 @@ int recorder_begin(void)
 	return err;
 }
 
-/* A table lies here twice for a moment: as it was read, and where it is used from. */
+/* A table gets half of the memory: for a moment there are two copies, as read and as used. */
 static void limit_memory(struct recorder *r)
 {
 	const struct memory_shares *memory = &r->opts->memory;
@@ -120,7 +120,7 @@ int recorder_start(struct recorder *r, uint64_t privileges)
 	enum rights before = privileges_use(RIGHTS_BORROWED);
 	int err = r->ops->start(r->source);
 
-	if (!err) { /* From here on the rings are read. */
+	if (!err) { /* from here on fewer rights are needed */
 		privileges_reduce(r->ops->privileges | privileges);
 		record_gpu_join(r->gpu);
 	}
@@ -128,7 +128,7 @@ int recorder_start(struct recorder *r, uint64_t privileges)
 	return err;
 }
 
-/* If this fails, the program has ended, and launch_go() says so. */
+/* If this fails, the program has ended, which launch_go() reports. */
 static void set_environment(struct recorder *r)
 {
 	const char *const *assignment =

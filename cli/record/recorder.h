@@ -1,7 +1,6 @@
 /*
  * What every command that samples holds: the source, what the source needs, and the program that
- * was started, if any. The functions are called in the order in which they stand here. The command
- * owns the sink.
+ * was started, if any. Call the functions in the order of this file. The command owns the sink.
  */
 #ifndef SPROF_RECORDER_H
 #define SPROF_RECORDER_H
@@ -20,7 +19,7 @@ struct recorder {
 	struct record_opts *opts;
 	const struct source_ops *ops; /* the source that was chosen */
 	struct source *source;
-	enum source_runtime runtime; /* of the targets */
+	enum source_runtime runtime; /* the runtime of the targets */
 	struct sandbox *sandbox;     /* where files of targets are parsed */
 	struct table_cache *cache;   /* of unwind tables; NULL = there is none */
 	struct record_gpu *gpu;	     /* NULL: no GPU data */
@@ -28,9 +27,8 @@ struct recorder {
 };
 
 /*
- * Starts the process that reads the memory of targets: without it a hostile target could stop the
- * recorder for good. Called before anything is opened and before the options are read. 0 or -errno,
- * reported.
+ * Starts the process that reads the memory of targets, because such a read may never return. Must
+ * be called before anything is opened, and before the options are parsed. 0 or -errno, reported.
  */
 int recorder_begin(void);
 /*
@@ -38,13 +36,13 @@ int recorder_begin(void);
  * reported, as for all functions here that return an int.
  */
 int recorder_prepare(struct recorder *r, struct record_opts *opts);
-/* Forks the program, if there is one; it waits. */
+/* Forks the program to start, if any; it waits until recorder_go(). */
 int recorder_launch(struct recorder *r);
 /* Attaches to the targets. */
 int recorder_open(struct recorder *r);
-/* Gives the unwind tables of what runs already a moment to be ready. */
+/* Waits a moment until unwind tables of running targets are ready. */
 void recorder_await_tables(struct recorder *r);
-/* Sampling begins. `privileges` are those that the command needs beside the source's. */
+/* Begins to sample. `privileges` are those that the command needs besides the source's. */
 int recorder_start(struct recorder *r, uint64_t privileges);
 /* Gives the program its environment and lets it run. 0 or the -errno of exec, not reported. */
 int recorder_go(struct recorder *r);

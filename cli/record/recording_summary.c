@@ -1,6 +1,6 @@
 /*
- * The summary counts what is in the file. Samples that were taken and could not be written count as
- * lost. A recording without samples says what its targets were doing.
+ * The summary counts what is in the file; samples that could not be written count as lost. If there
+ * are none, it says what the targets did instead.
  */
 #include "cli/record/recording_summary.h"
 
@@ -17,7 +17,7 @@
 #include "core/untrusted/remote_read.h"
 #include "core/untrusted/target_mounts.h"
 
-/* Says once what was full, in the words that the recording has for it. */
+/* Warns of limits that were hit, in the words of the recording. */
 static void say_limits(const struct profile *vocabulary)
 {
 	size_t nr;
@@ -29,7 +29,7 @@ static void say_limits(const struct profile *vocabulary)
 			    limits[i].count == 1 ? "" : "s");
 }
 
-/* Is it stopped, by SIGSTOP or by a debugger? */
+/* Stopped by SIGSTOP or by a debugger? */
 static bool is_stopped(pid_t pid)
 {
 	const char *state;

@@ -15,7 +15,7 @@ struct recording_summary {
 	struct recfile *file;
 	const char *path;
 	uint64_t duration_ns;
-	const pid_t *pids; /* the targets, where processes were named */
+	const pid_t *pids; /* targets, if processes were named */
 	size_t nr_pids;
 };
 

@@ -1,6 +1,6 @@
 /*
- * Parses what is sampled, how often, by which source and which time, and refuses combinations that
- * cannot work. Options of the GPU have parsers of their own (gpu_opts.h).
+ * Parses what is sampled, how often, by which source and clock, and refuses combinations that
+ * cannot work.
  */
 #include "cli/record/sampling_opts.h"
 
@@ -20,7 +20,7 @@
 #include "core/base/buffer.h"
 #include "core/profile/source.h"
 
-#define DEFAULT_ATTACH_HZ 99 /* prime to the usual timer rates, and cheap enough for production */
+#define DEFAULT_ATTACH_HZ 99 /* coprime to usual timer rates; cheap enough for production */
 #define DEFAULT_LAUNCH_HZ 999
 #define MAX_PIDS 4096
 
@@ -152,7 +152,7 @@ static void add_pid(struct record_opts *o, const char *number, struct argp_state
 	o->pids[o->nr_pids++] = (pid_t)pid;
 }
 
-/* "12,13" or "nginx": what is not a number is a name, which is looked up later. */
+/* Parses "12,13" or "nginx": what is not a number is a name, to be looked up later. */
 static void parse_pids(const char *text, struct record_opts *o, struct argp_state *state)
 {
 	for (const char *at = text;; at++) {

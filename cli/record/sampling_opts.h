@@ -20,7 +20,7 @@ extern const struct argp sampling_argp;
 /* Takes the program that begins with this argument, with all arguments that follow it. */
 void sampling_opts_take_program(struct record_opts *opts, struct argp_state *state);
 
-/* Ends the program where the options cannot work together; sets the frequency if none was given. */
+/* Ends the program if the options cannot work together. Sets the frequency if none was given. */
 void sampling_opts_check(struct record_opts *opts, struct argp_state *state);
 
 #endif

@@ -1,4 +1,4 @@
-/* A signal is passed on once: a program that handles it may go on for as long as it likes. */
+/* A signal is passed on once; a program that handles it may run on for as long as it likes. */
 #include "cli/record/started_program.h"
 
 #include <errno.h>

@@ -1,7 +1,4 @@
-/*
- * The program that sprof record has started: its end, its status, and signals that are meant for
- * it.
- */
+/* The program that sprof record has started: how it ends, and signals that are passed on to it. */
 #ifndef SPROF_STARTED_PROGRAM_H
 #define SPROF_STARTED_PROGRAM_H
 
@@ -10,16 +7,16 @@
 
 #include "sampler/target/launch.h"
 
-/* Zeroed: none was started. */
+/* Zeroed if no program was started. */
 struct started_program {
 	struct launch launch;
 	int status; /* of waitpid */
 	bool ended, signal_forwarded;
-	uint64_t cpu_ns; /* what it took, once it has ended */
+	uint64_t cpu_ns; /* CPU time of the program, once it has ended */
 };
 
 /*
- * Whether `name` can be run, before anything is changed for it. 0, or the status to exit with,
+ * Checks that `name` can be run, before anything is changed. 0, or the status to exit with,
  * reported.
  */
 int started_program_find(const char *name);
@@ -28,11 +25,11 @@ int started_program_cannot_run(const char *name, int err);
 
 bool started_program_has_ended(struct started_program *p);
 /*
- * Passes a signal on that would have ended the program if sprof were not there. The terminal has
- * sent ^C to the program already.
+ * Passes on a signal that was sent to sprof but would have ended the program without sprof. Not ^C:
+ * the terminal has sent that to both.
  */
 void started_program_forward_signal(struct started_program *p);
-/* The program's status as a shell would report it. Waits for it, however long it runs. */
+/* Waits for the program, however long it runs. Returns its status as a shell would report it. */
 int started_program_wait(struct started_program *p);
 
 #endif
