@@ -44,13 +44,13 @@ static bool write_table(struct buffer *b, const struct profile *p,
 	case REPORT_SYSCALLS: return syscalls_report_write(b, p, &how);
 	case REPORT_FLOPS: return flops_report_write(b, p, o->rows, &how);
 	case REPORT_STALLS: return stalls_report_write(b, p, &how);
-	case REPORT_OPERATORS: /* also a table of samples: sampled_tables.h */
+	case REPORT_OPERATORS: /* written by sampled_tables.h */
 	case REPORT_FUNCTIONS: break;
 	}
 	return false;
 }
 
-/* Says which kinds of work that table would hold were left out of the recording, if any. */
+/* Says which kinds of work for that table the recording left out. Returns whether it did. */
 static bool log_not_collected(const struct profile *p, enum report_table table)
 {
 	static const uint64_t kinds[] = {
@@ -122,7 +122,7 @@ static void say_why(const struct profile *p, enum report_table table, const char
 
 int report_facts(const struct report_facts_opts *opts)
 {
-	/* calls of libraries have stacks */
+	/* only this table shows stacks, whose frames need names */
 	const struct load_opts load = { .no_symbols = opts->table != REPORT_FLOPS };
 	struct buffer b = { 0 };
 	struct profile *p;

@@ -11,7 +11,7 @@
 #include "cli/options/terminal.h"
 
 enum report_table {
-	REPORT_FUNCTIONS = 0, /* a table of samples, so not one of these */
+	REPORT_FUNCTIONS = 0, /* not one of these: a table of samples */
 	REPORT_GPU,
 	REPORT_API,
 	REPORT_MEMCPY,

@@ -1,7 +1,7 @@
 /*
- * From the addresses of samples to the instructions around them. The bytes of the function come
- * from the file that was sampled and are disassembled; each instruction is given to the symbolizer,
- * as a frame of a profile made for that, to find the lines that it came from.
+ * Finds the instructions around the addresses of samples. The function's bytes are read from the
+ * sampled file and disassembled; each instruction becomes a frame of a second profile, `places`,
+ * which the symbolizer fills with source lines.
  */
 #include "cli/report/report_annotate.h"
 
@@ -20,7 +20,7 @@
 #include "symbolizer/function_code.h"
 #include "symbolizer/symbolizer.h"
 
-enum { MAX_PLACES = 10 /* places that a function was inlined into */ };
+enum { MAX_PLACES = 10 /* places where a function was inlined, to show */ };
 
 /* A module whose code is needed. */
 struct module_file {
@@ -78,7 +78,7 @@ static void say_why(const struct annotator *a, struct annotated *f, uint32_t mod
 
 	switch (p->modules[module].kind) {
 	case MODULE_ELF: break;
-	case MODULE_PYTHON: return; /* no annotation is expected for these */
+	case MODULE_PYTHON: return; /* these are not expected to have code in a file */
 	case MODULE_NAMED:
 		set_problem(f, xstrdup("the profile holds names, and no addresses of code"));
 		return;
@@ -131,7 +131,7 @@ static int compare_pieces(const void *x, const void *y)
 		return a->sum.self > b->sum.self ? -1 : 1;
 	if (a->sum.total != b->sum.total)
 		return a->sum.total > b->sum.total ? -1 : 1;
-	return a->addresses < b->addresses ? -1 : 1; /* by module and address */
+	return a->addresses < b->addresses ? -1 : 1; /* in the order of module and address */
 }
 
 static void make_code(struct annotator *a, const struct piece *piece, struct annotation_code *c)
@@ -154,7 +154,7 @@ static void make_code(struct annotator *a, const struct piece *piece, struct ann
 		c->frames[i] =
 			profile_frame(a->places, file->place_module, c->address + in->offset);
 		c->targets[i] = PROFILE_NONE;
-		/* Inside the function the offset is enough. */
+		/* A target inside the function is shown as an offset, and needs no name. */
 		if (in->target && in->target - c->vaddr - 1 >= piece->code.size - 1 &&
 		    code_file_address(file->file, in->target, &address))
 			c->targets[i] = profile_frame(a->places, file->place_module, address);

@@ -1,6 +1,6 @@
 /*
- * Parses which of these tables is wanted, has it computed by the room that knows it
- * (output/insight, hints, python) and written, or reports why the profile does not have it.
+ * Parses which table is wanted, has a room of output/ (insight, hints, python) make it, or reports
+ * why the profile does not have it.
  */
 #include "cli/report/sampled_tables.h"
 
@@ -153,9 +153,7 @@ static int write_operators(struct buffer *b, const struct view *v,
 	bool is_found;
 	const struct range_report_opts ranges = { .json = opts->json, .max_rows = opts->max_rows };
 
-	/*
-	 * Counted ranges are more exact than samples, but exist only for the recording as a whole.
-	 */
+	/* Counted ranges are more exact than samples, but exist for whole recordings only. */
 	if (opts->is_whole && range_report_write_operators(b, v->profile, &ranges))
 		return 0;
 	operators_init(&operators, v->tree, opts->key == RANKING_TOTAL);

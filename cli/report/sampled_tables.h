@@ -1,7 +1,7 @@
 /*
- * The tables of sprof report that are made from samples but are not a ranking of functions: as
- * pstats prints it, phases, hints and others. A child of the command's struct argp, as shape.h is.
- * These tables take filters and columns.
+ * The tables of sprof report that are made from samples but do not rank functions: pstats, phases,
+ * hints and others. They take filters and columns. A child of the command's struct argp, as shape.h
+ * is.
  */
 #ifndef SPROF_SAMPLED_TABLES_H
 #define SPROF_SAMPLED_TABLES_H

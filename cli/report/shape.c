@@ -1,6 +1,6 @@
 /*
- * Parses what the rows of a report are, and rewrites the stacks of the profile so that each row is
- * one of their functions: by module, by line, from the leaves, by callers of a function.
+ * Rewrites the stacks of the profile so that what a row stands for becomes a function: a module, a
+ * line, a caller of a function.
  */
 #include "cli/report/shape.h"
 

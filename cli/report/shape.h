@@ -29,14 +29,14 @@ struct report_shape {
 	bool min_given;
 	bool is_tree;
 	enum report_direction direction;
-	struct pattern pattern; /* pattern of the function, for callers, callees and annotate */
+	struct pattern pattern; /* the function of --callers, --callees and --annotate */
 	uint32_t min_parts;	/* millionths: smaller nodes of a tree are not shown */
 	char separator;		/* ',' or '\t' between cells; 0 = a table for people, or JSON */
 };
 
 extern const struct argp report_shape_argp;
 
-/* Removes the samples of which no row is made. */
+/* Removes samples that belong to no row. */
 void report_shape_focus(const struct report_shape *shape, struct profile *p);
 /* Must stacks be rewritten? */
 bool report_shape_changes(const struct report_shape *shape);
