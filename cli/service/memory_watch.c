@@ -1,4 +1,4 @@
-/* Each check of the memory reads one small file of /proc. */
+/* A check costs little: it reads one small file of /proc. */
 #include "cli/service/memory_watch.h"
 
 #include "core/base/log.h"

@@ -1,4 +1,4 @@
-/* The port is behind the last colon; without a colon the text is a port. */
+/* The port is what follows the last colon, or the whole text. */
 #include "cli/service/metrics_address.h"
 
 #include <arpa/inet.h>

@@ -16,8 +16,8 @@ struct metrics_address {
 };
 
 /*
- * ADDRESS:PORT, [ADDRESS]:PORT or PORT, which is one of 127.0.0.1; the address is a number or
- * "localhost". false: any other text.
+ * Parses ADDRESS:PORT, [ADDRESS]:PORT or PORT, which is a port of 127.0.0.1. The address is a
+ * number or "localhost". Returns false for any other text.
  */
 bool metrics_address_parse(const char *text, struct metrics_address *ret);
 

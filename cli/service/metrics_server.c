@@ -1,6 +1,6 @@
 /*
- * A client has one request and one answer. When all places are taken, the client that has been
- * there longest gives way to one that waits, so that idle connections keep no one out.
+ * A client sends one request and gets one answer. When all places are taken, a new client replaces
+ * the oldest one, so idle connections keep nobody out.
  */
 #include "cli/service/metrics_server.h"
 
@@ -19,7 +19,7 @@
 #include "core/base/buffer.h"
 
 #define MAX_CLIENTS 8
-#define MAX_ACCEPTED 8 /* in a round */
+#define MAX_ACCEPTED 8 /* clients in a round */
 #define MAX_REQUEST 4096
 #define CLIENT_NS (5ull * 1000 * 1000 * 1000)
 #define TEXT_NS (1000ull * 1000 * 1000)
@@ -39,7 +39,7 @@ struct metrics_server {
 	struct client clients[MAX_CLIENTS]; /* oldest first */
 	size_t nr;
 	struct buffer text;
-	uint64_t text_ns; /* when it was written; 0: never */
+	uint64_t text_ns; /* when `text` was made; 0: never */
 };
 
 /* ---- listening */
@@ -144,7 +144,7 @@ static bool begins_with(const struct client *c, const char *text)
 	return c->nr_read >= strlen(text) && !memcmp(c->request, text, strlen(text));
 }
 
-/* 1: a request is there; 0: not yet; -1: there will be none. */
+/* Returns 1 if a request has come, 0 if it is not complete yet, -1 if none will come. */
 static int read_request(struct client *c)
 {
 	while (c->nr_read < MAX_REQUEST) {
@@ -167,7 +167,7 @@ static bool is_too_long(const struct client *c)
 	return c->nr_read == MAX_REQUEST;
 }
 
-/* false: the client is done, one way or the other. */
+/* Returns false when all is sent, or the client is gone. */
 static bool send_answer(struct client *c)
 {
 	while (c->nr_sent < c->answer.size) {
@@ -181,7 +181,7 @@ static bool send_answer(struct client *c)
 	return false;
 }
 
-/* false: the client is done. */
+/* Returns false when the connection is to be closed. */
 static bool serve(struct metrics_server *m, struct client *c, uint64_t now_ns, metrics_write *write,
 		  void *context)
 {

@@ -1,4 +1,4 @@
-/* Names follow Prometheus' rules: a base unit, _total where a number only grows. */
+/* Names follow Prometheus' rules: a base unit, and _total for what only grows. */
 #include "cli/service/metrics_text.h"
 
 #include <inttypes.h>

@@ -14,7 +14,7 @@ struct buffer;
 struct recorder_counters {
 	const char *source;
 	struct profile_stats stats;
-	uint64_t nr_lost; /* with those that could not be written */
+	uint64_t nr_lost; /* includes samples that could not be written */
 	uint64_t written_bytes;
 	uint32_t freq_hz;
 	struct own_cost cost;

@@ -1,6 +1,6 @@
 /*
- * The protocol is a datagram of lines; systemd promises its stability. The socket never blocks: a
- * service manager that is busy must not stop a recording.
+ * The protocol, which systemd keeps stable, is a datagram of lines. The socket never blocks: a busy
+ * service manager must not stop a recording.
  */
 #include "cli/service/notify.h"
 
@@ -14,7 +14,7 @@
 
 #include "core/base/log.h"
 
-/* A path, or a name behind an @. 0 or -errno. */
+/* `name` is a path, or an @ and an abstract name. 0 or -errno. */
 static int connect_to(const char *name, int *ret_fd)
 {
 	struct sockaddr_un to = { .sun_family = AF_UNIX };

@@ -1,6 +1,6 @@
 /*
- * Tells the service manager how the recorder is (sd_notify(3)): a datagram to the socket that
- * NOTIFY_SOCKET names. Without that variable all of this does nothing.
+ * Tells the service manager the state of the recorder (sd_notify(3)), through the socket that
+ * NOTIFY_SOCKET names. Without that variable all functions do nothing.
  */
 #ifndef SPROF_NOTIFY_H
 #define SPROF_NOTIFY_H
@@ -10,7 +10,7 @@
 
 struct notify {
 	int fd;		      /* connected; -1: there is no service manager */
-	uint64_t watchdog_ns; /* it wants to hear that often, or ends us; 0: it does not */
+	uint64_t watchdog_ns; /* the manager ends us after such a silence; 0: never */
 	uint64_t next_ns;
 };
 
@@ -24,12 +24,9 @@ static inline bool notify_is_on(const struct notify *n)
 	return n->fd >= 0;
 }
 
-/* Sends lines of NAME=VALUE. A manager that does not listen loses them. */
+/* Sends lines of NAME=VALUE. They are lost if the manager does not read them. */
 void notify_send(const struct notify *n, const char *text);
-/*
- * To be called in every round: the watchdog hears that rounds are made, in half of the time that it
- * allows.
- */
+/* To be called in every round: tells the watchdog twice in the time that it allows. */
 void notify_round(struct notify *n, uint64_t now_ns);
 
 #endif

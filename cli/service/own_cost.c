@@ -1,6 +1,6 @@
 /*
- * Children that live are looked up in /proc, which has their time and that of children that they
- * have waited for; getrusage(2) has those that this process has waited for.
+ * CPU time of running children, and of those that they have waited for, is read from /proc;
+ * getrusage(2) has the time of children that this process has waited for.
  */
 #include "cli/service/own_cost.h"
 
@@ -17,7 +17,7 @@
 
 #define NS_PER_S 1000000000ull
 #define MAX_DEPTH 4
-#define MAX_CHILDREN 64 /* of one process */
+#define MAX_CHILDREN 64 /* children of one process */
 
 static uint64_t time_ns(const struct timeval *t)
 {
@@ -31,7 +31,7 @@ static uint64_t usage_ns(int who)
 	return getrusage(who, &u) ? 0 : time_ns(&u.ru_utime) + time_ns(&u.ru_stime);
 }
 
-/* With that of the children that it has waited for. */
+/* Includes children that the process has waited for. */
 static uint64_t process_ns(pid_t pid)
 {
 	unsigned long long user, kernel, user_children, kernel_children;
@@ -49,7 +49,7 @@ static uint64_t process_ns(pid_t pid)
 	       (NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK));
 }
 
-/* All that live below a process. Helpers are forked by the first thread. */
+/* CPU time of all running descendants. Only the first thread forks helpers. */
 static uint64_t children_ns(pid_t of, pid_t left_out, int depth)
 {
 	char text[MAX_CHILDREN * 12], *at = text;
@@ -93,7 +93,7 @@ void own_cost_read(const struct own_parts *parts, struct own_cost *cost)
 	cpu += children_ns(getpid(), parts->program, 0);
 	if (parts->program_ended)
 		cpu = cpu > *parts->program_ended ? cpu - *parts->program_ended : 0;
-	if (cpu > cost->cpu_ns) /* a helper that was left behind takes its time with it */
+	if (cpu > cost->cpu_ns) /* less: a helper ended that nobody waited for */
 		cost->cpu_ns = cpu;
 	cost->kernel_ns = kernel;
 	read_memory(cost);

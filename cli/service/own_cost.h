@@ -17,11 +17,10 @@ struct own_cost {
 	uint64_t cpu_ns;
 	uint64_t kernel_ns; /* of BPF programs */
 	bool kernel_known;
-	uint64_t memory_bytes,
-		peak_bytes; /* of this process, in memory: now, and the most so far */
+	uint64_t memory_bytes, peak_bytes; /* of this process: resident now, and at most so far */
 };
 
-/* What it is asked of. The program that was started to be sampled does not count. */
+/* What is measured. The program that sprof started to sample it does not count. */
 struct own_parts {
 	const struct source_ops *ops;
 	const struct source *source;
@@ -31,7 +30,7 @@ struct own_parts {
 
 /* The cost since this process has begun. CPU time never goes back from one call to the next. */
 void own_cost_read(const struct own_parts *parts, struct own_cost *cost);
-/* Tells the sink what was spent from `from` to `to`, the times between which start and end lie. */
+/* Records what was spent between `from` and `to`, read at start_ns and end_ns, in the sink. */
 void own_cost_tell(const struct own_cost *from, const struct own_cost *to, uint64_t start_ns,
 		   uint64_t end_ns, struct sink *sink);
 

@@ -1,4 +1,4 @@
-/* The source gives each sample the weight of its own rate, so nothing else has to change. */
+/* The source weights each sample by its rate, so the rate can change at any time. */
 #include "cli/service/rate_control.h"
 
 #include <errno.h>
@@ -38,7 +38,7 @@ static int set(struct rate_control *r, struct fact_rate *row, struct sink *sink)
 int rate_control_want(struct rate_control *r, uint32_t freq_hz, enum rate_reason reason,
 		      struct sink *sink)
 {
-	bool is_limited = r->hz < r->wanted_hz; /* then the limit alone raises the rate */
+	bool is_limited = r->hz < r->wanted_hz; /* then only the limit may raise it */
 	struct fact_rate row = {
 		.freq_hz = is_limited && r->hz < freq_hz ? r->hz : freq_hz,
 		.reason = reason,

@@ -1,13 +1,13 @@
 /*
- * Lowering is quick, by what the cost is over the limit; raising takes ten seconds, and stops below
- * the limit, so that the rate does not swing.
+ * The rate is lowered at once, by the factor that the cost is over the limit; it is raised after
+ * ten seconds, to below the limit, so that it does not swing.
  */
 #include "cli/service/rate_governor.h"
 
 #define NS_PER_S 1e9
-#define CREDIT_S 10	 /* the most that is saved up */
-#define DEBT_S 60	 /* the most that is owed */
-#define LOOK_BACK_S 60	 /* the cost "lately" */
+#define CREDIT_S 10	 /* largest balance, in seconds of what is allowed */
+#define DEBT_S 60	 /* largest debt, likewise */
+#define LOOK_BACK_S 60	 /* over which the cost is measured */
 #define RAISE_AFTER_S 10 /* since the last change */
 #define MAX_STEP 4
 
@@ -58,7 +58,7 @@ static uint32_t choose(const struct rate_governor *g, double share_ppm, uint32_t
 		return wanted_hz;
 	if (g->account_ns < 0 && over > 1)
 		return scaled(hz, over < MAX_STEP * 0.8 ? 0.8 / over : 1. / MAX_STEP, wanted_hz);
-	/* At a low rate a factor may round to nothing. */
+	/* A rate of 1 grows by 1 at least, though its factor may round down. */
 	if (hz < wanted_hz && g->account_ns >= 0 && over < 0.7 && is_settled)
 		return scaled(hz, over > 0.45 ? 0.9 / over : 2, wanted_hz) + (hz == 1);
 	return hz;

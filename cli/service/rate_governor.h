@@ -1,8 +1,7 @@
 /*
- * Keeps what recording costs within a share of one CPU by lowering the rate. What is allowed goes
- * into an account from which the cost is taken. It may be overdrawn a little and for a while: what
- * is built when a program starts, and names, come in bursts that no rate would change. Knows
- * neither clocks nor sources.
+ * Keeps the cost of recording within a share of one CPU by lowering the rate. An account receives
+ * the allowed cost and pays the real one. It may be overdrawn for a while, because building tables
+ * and looking up names come in bursts that no rate would change. Knows neither clocks nor sources.
  */
 #ifndef SPROF_RATE_GOVERNOR_H
 #define SPROF_RATE_GOVERNOR_H
@@ -12,9 +11,9 @@
 
 struct rate_governor {
 	uint32_t limit_ppm;	/* of one CPU */
-	uint64_t ns, cost_ns;	/* as of the last step */
-	uint64_t since_ns;	/* the rate has held since then, or is looked at since then, */
-	uint64_t since_cost_ns; /* and this was the cost then */
+	uint64_t ns, cost_ns;	/* at the last step */
+	uint64_t since_ns;	/* the cost is measured since then: a minute at most */
+	uint64_t since_cost_ns; /* the cost at since_ns */
 	uint64_t changed_ns;
 	double account_ns; /* below 0: overdrawn */
 };
@@ -27,7 +26,7 @@ void rate_governor_begin(struct rate_governor *g, uint32_t limit_ppm, uint64_t n
  */
 uint32_t rate_governor_step(struct rate_governor *g, uint64_t now_ns, uint64_t cost_ns, uint32_t hz,
 			    uint32_t wanted_hz, uint32_t *ret_ppm);
-/* Has the account been overdrawn for long although the rate is 1? Then it is not the cause. */
+/* Is the account far overdrawn although the rate is 1? Then sampling is not the cause. */
 bool rate_governor_is_helpless(const struct rate_governor *g, uint32_t hz);
 
 #endif

@@ -1,7 +1,4 @@
-/*
- * NOTIFY_SOCKET in the environment turns the service manager on, --metrics the counters; either may
- * be missing.
- */
+/* NOTIFY_SOCKET in the environment turns the service manager's part on, --metrics the counters. */
 #include "cli/service/service.h"
 
 #include <errno.h>
@@ -21,7 +18,7 @@
 struct service {
 	struct notify notify;
 	struct metrics_server *metrics;
-	uint64_t status_ns; /* when the next one is due */
+	uint64_t status_ns; /* when the next status is due */
 	service_count *count;
 	void *context;
 };

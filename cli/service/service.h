@@ -1,6 +1,6 @@
 /*
- * A recorder among services: it tells the service manager how it is, and serves its counters to
- * who asks. Both take a few microseconds in a round, and neither can hold a recording up.
+ * A recorder as a service: tells the service manager its state, and serves its counters. Both take
+ * a few microseconds in a round, and neither can delay a recording.
  */
 #ifndef SPROF_SERVICE_H
 #define SPROF_SERVICE_H
