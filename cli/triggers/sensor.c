@@ -1,7 +1,7 @@
 /*
- * A table says which file has which number. Pressure is left to the kernel where it takes a trigger
- * (Documentation/accounting/psi.rst); where it does not, because the caller lacks the right for
- * that span, the sum of all waits is read and its growth compared.
+ * A table says which file has which number. The kernel watches pressure if it takes a trigger
+ * (Documentation/accounting/psi.rst). If it refuses, because the caller lacks the right for that
+ * span, the sum of all waits is read and its growth compared.
  */
 #include "cli/triggers/sensor.h"
 
@@ -23,10 +23,10 @@
 
 enum subject { OF_PROCESS, OF_CGROUP, OF_MACHINE, NR_SUBJECTS };
 
-/* Each returns false where the text does not have the number. */
+/* Each returns false if the text does not have the number. */
 typedef bool read_fn(const struct sensor *s, const char *text, uint64_t *ret_value);
 
-/* The number behind a word at the beginning of a line. */
+/* Reads the number that follows `word` at the beginning of a line. */
 static bool number_behind(const char *text, const char *word, uint64_t *ret_value)
 {
 	size_t length = strlen(word);
@@ -46,7 +46,7 @@ static uint64_t ticks_ns(uint64_t ticks)
 	return ticks * (NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK));
 }
 
-/* The name of the process, in parentheses, may hold anything: fields are counted from its end. */
+/* Counts fields from the last ')', as the name of the process may hold anything. */
 static bool read_process_cpu(const struct sensor *s, const char *text, uint64_t *ret_value)
 {
 	const char *behind = strrchr(text, ')');
@@ -86,7 +86,7 @@ static bool read_cgroup_memory(const struct sensor *s, const char *text, uint64_
 	return number_behind(text, "", ret_value);
 }
 
-/* Of all CPUs together, so that 100% is a busy machine. */
+/* CPU time divided by the number of CPUs, so that 100% is a busy machine. */
 static bool read_machine_cpu(const struct sensor *s, const char *text, uint64_t *ret_value)
 {
 	long nr_cpus = sysconf(_SC_NPROCESSORS_ONLN);
@@ -131,7 +131,7 @@ static bool read_kills(const struct sensor *s, const char *text, uint64_t *ret_v
 }
 
 static const struct {
-	const char *file; /* of a process in its folder, of the machine in /proc */
+	const char *file; /* in /proc/PID, in the cgroup's folder, or in /proc */
 	read_fn *read;
 } readings[][NR_SUBJECTS] = {
 	[TRIGGER_CPU] = { { "stat", read_process_cpu },
@@ -181,7 +181,7 @@ static int open_file(const struct sensor *s, int flags)
 	return fd;
 }
 
-/* Has the kernel watch. false: it does not, or not for this caller. */
+/* Has the kernel watch the pressure. Returns false if it does not, or not for this caller. */
 static bool ask_kernel(struct sensor *s)
 {
 	uint64_t span_us = s->spec->for_ns / NS_PER_US;
@@ -202,7 +202,7 @@ static bool ask_kernel(struct sensor *s)
 	return true;
 }
 
-/* false: it has ended, or the kernel's file has another form. */
+/* Returns false if the process has ended, or the file has another form. */
 static bool read_value(const struct sensor *s, uint64_t *ret_value)
 {
 	char text[TEXT_SIZE];
@@ -245,8 +245,8 @@ static void end(struct sensor *s)
 }
 
 /*
- * The sum must have grown by as much as the limit says: Linux 6.18 also tells of the first window
- * in which anything waits, whatever the limit.
+ * The kernel's word is not enough, and the sum must have grown as the limit says: Linux 6.18 also
+ * tells of the first window in which anything waits, whatever the limit.
  */
 static bool kernel_tells(struct sensor *s, uint64_t now_ns)
 {

@@ -1,4 +1,4 @@
-/* --trigger may be given several times; the other options hold for all triggers. */
+/* --trigger may be given several times; the other options apply to all triggers. */
 #include "cli/triggers/trigger_opts.h"
 
 #include <stddef.h>

@@ -10,11 +10,11 @@
 
 struct trigger_opts {
 	struct trigger_specs specs;
-	uint64_t keep_ns;   /* what is kept for good of the time before */
-	uint64_t for_ns;    /* how long the other rate holds */
+	uint64_t keep_ns;   /* how much of the time before is kept for good */
+	uint64_t for_ns;    /* how long an incident lasts */
 	uint64_t max_bytes; /* of all that is kept for good */
-	uint32_t freq_hz;   /* the rate afterwards */
-	bool is_detailed;   /* one of these was given */
+	uint32_t freq_hz;   /* the rate during an incident */
+	bool is_detailed;   /* one of the options above was given */
 };
 
 #define TRIGGER_DEFAULTS                                                                           \

@@ -11,8 +11,8 @@
 
 #define NS_PER_MS 1000000ull
 #define CPU_FOR_NS (10000 * NS_PER_MS)
-#define PRESSURE_FOR_NS (2000 * NS_PER_MS) /* the kernel lets any user watch multiples of 2 s */
-#define MIN_PRESSURE_NS (500 * NS_PER_MS)  /* as the kernel */
+#define PRESSURE_FOR_NS (2000 * NS_PER_MS) /* the kernel lets every user watch multiples of 2 s */
+#define MIN_PRESSURE_NS (500 * NS_PER_MS)  /* the least that the kernel takes */
 #define MAX_PRESSURE_NS (10000 * NS_PER_MS)
 #define MAX_FOR_NS (3600 * 1000 * NS_PER_MS)
 
@@ -23,7 +23,7 @@ const char *pressure_name(enum pressure pressure)
 	return pressure_names[pressure];
 }
 
-/* Cuts the text at the first of these and returns what is behind it; NULL where there is none. */
+/* Cuts the text at the first `at` and returns what follows it; NULL if there is none. */
 static char *cut(char *text, char at)
 {
 	char *end = strchr(text, at);
@@ -42,7 +42,7 @@ static bool parse_number(const char *text, const char *unit, double *ret_value)
 	return !errno && end != text && !strcmp(end, unit) && *ret_value > 0;
 }
 
-/* ppm; false where it is no percentage up to `max`. */
+/* Parses a percentage up to `max` into ppm. */
 static bool parse_percent(const char *text, double max, uint64_t *ret_ppm)
 {
 	double percent;

@@ -1,5 +1,5 @@
 /*
- * What --trigger says, taken apart: KIND[@WHAT]=LIMIT[:TIME], several of them separated by commas.
+ * A parsed --trigger: KIND[@WHAT]=LIMIT[:TIME], several of them separated by commas.
  *
  *	cpu=90%:30s		CPU time of a process or cgroup, in percent of one CPU
  *	memory=2G		memory that a process or cgroup has
@@ -28,10 +28,10 @@ struct trigger_spec {
 	char *text;	 /* as typed */
 	pid_t pid;	 /* WHAT; 0: not a process */
 	char *cgroup;	 /* WHAT; NULL: not a cgroup */
-	uint64_t limit;	 /* ppm of a CPU or of the time, or bytes; of oom 0 */
-	uint64_t for_ns; /* the span over which it holds */
+	uint64_t limit;	 /* ppm of a CPU or of the time, or bytes; 0 for oom */
+	uint64_t for_ns; /* the span over which it is measured */
 	enum pressure pressure;
-	bool full; /* pressure: all tasks wait, not some */
+	bool full; /* pressure: all tasks wait, not only some */
 };
 
 struct trigger_specs {
@@ -39,7 +39,7 @@ struct trigger_specs {
 	size_t nr;
 };
 
-/* Adds what the text says. NULL, or why it is wrong. */
+/* Adds the triggers of the text. Returns NULL, or why it is wrong. */
 const char *trigger_specs_add(struct trigger_specs *specs, const char *text);
 void trigger_specs_fini(struct trigger_specs *specs);
 

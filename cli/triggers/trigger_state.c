@@ -1,4 +1,4 @@
-/* A trigger that has fired is calm again after CALM_NS below nine tenths of the limit. */
+/* A trigger that has fired can fire again after CALM_NS below nine tenths of the limit. */
 #include "cli/triggers/trigger_state.h"
 
 #define CALM_NS (30ull * 1000 * 1000 * 1000)
@@ -12,10 +12,10 @@ bool growth_add(struct growth *g, uint64_t now_ns, uint64_t value, uint64_t span
 	size_t from = SIZE_MAX;
 
 	for (; i < g->nr && g->time_ns[i % GROWTH_POINTS] + span_ns <= now_ns; i++)
-		from = i % GROWTH_POINTS; /* the youngest that is old enough */
+		from = i % GROWTH_POINTS; /* the latest point that is at least span_ns old */
 	g->grown = g->elapsed_ns = 0;
 	if (g->nr) {
-		size_t since = from == SIZE_MAX ? 0 : from; /* the first is still there */
+		size_t since = from == SIZE_MAX ? 0 : from; /* nothing was overwritten yet */
 
 		g->grown = value > g->value[since] ? value - g->value[since] : 0;
 		g->elapsed_ns = now_ns - g->time_ns[since];

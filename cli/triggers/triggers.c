@@ -1,4 +1,4 @@
-/* A trigger has a sensor for each process or cgroup that it is about. */
+/* A trigger has a sensor for each process or cgroup that it watches. */
 #include "cli/triggers/triggers.h"
 
 #include <errno.h>
@@ -75,7 +75,7 @@ static void add_named_cgroup(struct triggers *t, const struct trigger_spec *spec
 	free(folder);
 }
 
-/* Pressure and kills are those of cgroups, or else of the machine. */
+/* Pressure and kills are watched for the recorded cgroups, or else for the machine. */
 static void add_recorded(struct triggers *t, const struct trigger_spec *spec,
 			 const struct triggers_config *c)
 {

@@ -1,7 +1,4 @@
-/*
- * The triggers of a flight recorder: what is watched, and which of it has fired. A trigger that
- * cannot work here is reported and left out.
- */
+/* The triggers of a flight recorder. A trigger that cannot work here is reported and left out. */
 #ifndef SPROF_TRIGGERS_H
 #define SPROF_TRIGGERS_H
 
@@ -17,7 +14,7 @@ struct triggers;
 /* What is recorded: a trigger without an @ watches that. */
 struct triggers_config {
 	const struct trigger_specs *specs; /* outlives the triggers */
-	const pid_t *pids;		   /* each is watched by itself, without what it starts */
+	const pid_t *pids;		   /* each is watched alone, without its children */
 	size_t nr_pids;
 	const char *const *cgroups; /* folders */
 	size_t nr_cgroups;
@@ -34,7 +31,7 @@ void triggers_free(struct triggers *t); /* NULL is fine */
  */
 const char *triggers_poll(struct triggers *t, uint64_t now_ns);
 
-/* How often they have fired. */
+/* How often triggers have fired. */
 uint64_t triggers_nr_fired(const struct triggers *t);
 
 #endif
