@@ -1,7 +1,7 @@
 /*
- * From top to bottom: what is sampled, how far the numbers can be trusted, CPU time, what the rows
- * are, the table, and a line for messages and questions. Tables are those of sprof report, made for
- * the width of the screen; only the rows that are seen are made.
+ * Lines from top to bottom: what is sampled, how far the numbers can be trusted, CPU time, what the
+ * rows are, the table, and one for messages and questions. Tables are those of sprof report for the
+ * width of the screen, and only for the visible rows.
  */
 #include "cli/top/draw.h"
 
@@ -23,7 +23,7 @@
 
 #define MESSAGE_NS 10000000000ull /* how long a message is shown */
 #define SECOND_NS 1000000000ull
-#define MIN_PARTS 1000 /* a thousandth: smaller nodes of a tree are not drawn */
+#define MIN_PARTS 1000 /* in millionths: smaller nodes of a tree are not drawn */
 
 enum { HEAD_ROWS = 4, TABLE_ROW = HEAD_ROWS, OTHER_ROWS = HEAD_ROWS + 2 };
 
@@ -40,7 +40,7 @@ static int text_at(int row, int column, enum screen_style style, struct buffer *
 	return used;
 }
 
-/* Draws at the right edge and returns where it begins. */
+/* Draws a text at the right edge. Returns the column where it begins. */
 static int text_right(int row, enum screen_style style, struct buffer *b)
 {
 	int width = (int)text_columns(b->data, b->size), column = screen_columns() - width;
@@ -141,7 +141,7 @@ static void add_percent_of_cpu(struct buffer *b, uint64_t ns)
 	buffer_printf(b, "%llu%%", (unsigned long long)number_scale(ns, 100, SECOND_NS));
 }
 
-/* The present second is not over: it is left out. */
+/* The present second is left out, because it is not over. */
 static void draw_cpu(const struct picture *p)
 {
 	const uint64_t *ns = p->answer->state.cpu_ns;
@@ -181,7 +181,7 @@ static void add_window(struct buffer *b, const struct picture *p)
 		buffer_printf(b, "%llu s", (unsigned long long)s);
 }
 
-/* The columns that have samples; the one that is shown stands in brackets. */
+/* Adds the columns that have samples, with the shown one in brackets. */
 static void add_columns(struct buffer *b, const struct picture *p)
 {
 	const struct live_answer *a = p->answer;
@@ -200,7 +200,7 @@ static void add_columns(struct buffer *b, const struct picture *p)
 	}
 }
 
-/* What was asked for last may still be under way: what is shown is what was answered. */
+/* Names what the answer shows: the last question may not be answered yet. */
 static void draw_view(const struct picture *p)
 {
 	const struct live_question *shown = &p->answer->question;
@@ -229,7 +229,7 @@ static void draw_view(const struct picture *p)
 
 /* ---- the table */
 
-/* Draws lines of a text from `first` on; *selected of them is marked. Returns how many it has. */
+/* Draws lines of a text from number `first` on, with one marked. Returns how many it has in all. */
 static uint32_t draw_lines(const struct buffer *b, int row, uint32_t first, uint32_t most,
 			   uint32_t selected)
 {
@@ -295,7 +295,7 @@ static void draw_detail(struct picture *p)
 
 	if (!t->tree || asked->detail != p->question.detail ||
 	    strcmp(asked->detail_name, p->question.detail_name) != 0)
-		return; /* it is being made */
+		return; /* the answer is being made */
 	tree_table_add_rows(&b, t->tree, &t->summary, &opts, MIN_PARTS);
 	draw_lines(&b, TABLE_ROW, 0, 1, UINT32_MAX);
 	p->nr_detail_lines = draw_lines(&b, TABLE_ROW + 1, 1 + p->detail_top, page, UINT32_MAX) - 1;
@@ -330,7 +330,7 @@ static void draw_prompt(const struct picture *p, int row)
 	screen_show(p->prompt == PROMPT_QUIT ? -1 : row, used);
 }
 
-/* A note about the answer that holds as long as the answer. */
+/* A note about the answer, shown as long as the answer is. */
 static const char *note_of(const struct picture *p)
 {
 	if (p->why[0])

@@ -8,7 +8,7 @@ struct picture;
 
 void draw(struct picture *picture);
 
-/* How many rows of a table the screen has room for. */
+/* The number of table rows for which the screen has room. */
 uint32_t draw_page_rows(void);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * An answer is made once a second, and at once when the question changes. Making one may take at
- * most a fiftieth of the time: where many samples make it slow, pictures come less often.
+ * An answer is made once a second, and at once when the question changes. Making answers takes at
+ * most a fiftieth of the time: if many samples make it slow, pictures come less often.
  */
 #include "cli/top/model.h"
 
@@ -20,17 +20,17 @@
 #include "core/base/clock.h"
 
 #define SECOND_NS 1000000000ull
-#define FIRST_NS 300000000ull /* the first picture comes that soon */
+#define FIRST_NS 300000000ull /* until the first picture */
 #define COST_PART 50
 #define MAX_MESSAGES 100
-#define OWN_NS (2 * SECOND_NS) /* over which the own cost is measured */
+#define OWN_NS (2 * SECOND_NS) /* over which sprof's own cost is measured */
 
 struct model {
 	struct live *live;
-	struct profile *fixed; /* what answers are made of if nothing grows: a file, or paused */
+	struct profile *fixed; /* what answers are made of when paused, or of a file */
 	struct live_state fixed_state;
 	pthread_mutex_t lock;
-	pthread_cond_t changed; /* by CLOCK_MONOTONIC */
+	pthread_cond_t changed; /* waits by CLOCK_MONOTONIC */
 	pthread_t thread;
 	bool has_thread, quits;
 	struct live_question question;
@@ -51,7 +51,7 @@ void model_wake(struct model *m)
 	uint64_t one = 1;
 
 	if (write(m->wake_fd, &one, sizeof(one)) < 0)
-		return; /* it is full: the reader will wake anyhow */
+		return; /* the counter is full: the reader wakes anyway */
 }
 
 struct model *model_new(struct live *live, struct profile *fixed,
@@ -156,7 +156,7 @@ static void make_answer(struct model *m)
 	model_wake(m);
 }
 
-/* Returns false at the end. */
+/* Returns false when the thread must end. */
 static bool wait_for_work(struct model *m, uint64_t next_ns)
 {
 	struct timespec until = { (time_t)(next_ns / SECOND_NS), (long)(next_ns % SECOND_NS) };
@@ -164,7 +164,7 @@ static bool wait_for_work(struct model *m, uint64_t next_ns)
 
 	pthread_mutex_lock(&m->lock);
 	while (!m->quits && !m->asked) {
-		if (!m->news) /* nothing will change */
+		if (!m->news) /* a new answer would be the same */
 			pthread_cond_wait(&m->changed, &m->lock);
 		else if (pthread_cond_timedwait(&m->changed, &m->lock, &until) == ETIMEDOUT)
 			break;
@@ -231,7 +231,7 @@ void model_clear_wake(struct model *m)
 	uint64_t nr;
 
 	if (read(m->wake_fd, &nr, sizeof(nr)) < 0)
-		return; /* it was clear */
+		return; /* nothing to clear */
 }
 
 void model_ask(struct model *m, const struct live_question *question)

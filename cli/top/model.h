@@ -1,7 +1,7 @@
 /*
- * What the threads of sprof top share. The main thread samples; one thread makes answers
- * (output/live/answer.h) from what was sampled; one thread draws the latest answer and reads keys,
- * and so never waits for either. Functions lock; each says which thread calls it.
+ * What the threads of sprof top share. The main thread samples; a second one makes answers
+ * (output/live/answer.h) from the samples; a third one draws the latest answer and reads keys, so
+ * it waits for neither. Functions lock; headings say which thread calls them.
  */
 #ifndef SPROF_MODEL_H
 #define SPROF_MODEL_H
@@ -17,7 +17,7 @@ struct live;
 struct model;
 
 /*
- * `live` is what grows; or NULL, and `fixed` is a profile that is only looked at, which the model
+ * Shows `live`, which grows; or, if that is NULL, `fixed`, a profile from a file, which the model
  * frees.
  */
 struct model *model_new(struct live *live, struct profile *fixed,
@@ -29,28 +29,28 @@ int model_start(struct model *m);
 
 /* ---- for the thread that draws */
 
-/* Becomes readable when something is to be drawn: a new answer, a message, the end. */
+/* Becomes readable when there is something new to draw: an answer, a message, the end. */
 int model_wake_fd(const struct model *m);
 void model_clear_wake(struct model *m);
-/* Any thread: makes it readable. */
+/* Any thread: makes model_wake_fd() readable. */
 void model_wake(struct model *m);
-/* Asks for another answer, which comes as soon as it is made. */
+/* Asks another question; the answer comes as soon as it is made. */
 void model_ask(struct model *m, const struct live_question *question);
-/* The answer that came since the last call, now the caller's; NULL: there is none. */
+/* Returns the answer that came since the last call, which the caller frees; NULL: none came. */
 struct live_answer *model_take(struct model *m);
-/* A paused picture stays as it is; questions are answered from what was sampled before. */
+/* While paused, questions are answered from what was sampled before. */
 void model_pause(struct model *m, bool paused);
 
 enum model_state {
 	MODEL_SAMPLING,
-	MODEL_ENDED, /* the targets have ended, or what samples them has failed */
-	MODEL_FILE,  /* nothing is sampled: a file is looked at */
+	MODEL_ENDED, /* the targets have ended, or sampling has failed */
+	MODEL_FILE,  /* a file is shown, nothing is sampled */
 };
 
 struct model_status {
 	enum model_state state;
 	bool paused;
-	double own_percent; /* CPU time of sprof itself, of one CPU */
+	double own_percent; /* CPU time of sprof itself, in percent of a CPU */
 	char text[512];	    /* the last message; "" = none */
 	uint64_t text_ns;   /* when it came */
 };
@@ -70,16 +70,16 @@ void model_order(struct model *m, enum model_order order, const char *path);
 
 /* ---- for the main thread */
 
-/* Takes the order that was given, if any; the caller frees *ret_path. */
+/* Takes the last order, if any; the caller frees *ret_path. */
 enum model_order model_take_order(struct model *m, char **ret_path);
 void model_set_state(struct model *m, enum model_state state);
-/* Any thread: shows a line, clean text, to the user. */
+/* Any thread: shows the user a line of clean text. */
 void model_say(struct model *m, const char *line);
-/* Any thread: names or samples have come, so that the next answer is worth making. */
+/* Any thread: says that names or samples have come, so that another answer is worth making. */
 void model_has_news(struct model *m);
-/* Copies what the picture shows now: of the paused one, or of the present. */
+/* Copies the profile that the picture shows: the present one, or the paused one. */
 struct profile *model_copy(struct model *m, struct live_state *ret_state);
-/* Appends all lines that were said, for the terminal after the screen is gone. */
+/* Appends all messages, to be printed after the screen is gone. */
 void model_add_messages(struct model *m, struct buffer *b);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * A round names what came since the last one. The first rounds follow one another; later ones wait
- * ten times as long as the last one took, so that a large program with ever new frames does not
- * keep a CPU busy with names.
+ * A round names the frames that came since the last one. The first rounds follow each other at
+ * once; later ones wait ten times as long as the last one took, so that a large program with ever
+ * new frames does not keep a CPU busy.
  */
 #include "cli/top/name_rounds.h"
 
@@ -21,12 +21,12 @@
 #include "sampler/ebpf/source_ebpf.h"
 #include "symbolizer/symbolizer.h"
 
-#define MAX_MODULES 64 /* whose files are open for a round: two descriptors each */
-#define AT_ONCE 3      /* rounds */
+#define MAX_MODULES 64 /* in a round: each has two open descriptors */
+#define AT_ONCE 3      /* rounds without a pause */
 #define MAX_PAUSE_NS 10000000000ull
 
 struct opened {
-	int file, root; /* or -errno */
+	int file, root; /* descriptors, or -errno */
 	size_t prefix;
 };
 
@@ -40,7 +40,7 @@ struct name_rounds {
 	struct opened opened[MAX_MODULES];
 	size_t nr_opened;
 	pthread_t thread;
-	bool is_running; /* the thread is to be joined */
+	bool is_running; /* the thread has to be joined */
 	bool has_ended;	 /* atomic: its round is over */
 	uint64_t nr_rounds, next_ns;
 };
@@ -67,7 +67,7 @@ static int take_file(void *context, uint32_t module)
 	int fd = module < n->nr_opened ? n->opened[module].file : -ENOENT;
 
 	if (fd >= 0)
-		n->opened[module].file = -ENOENT; /* it is the symbolizer's now */
+		n->opened[module].file = -ENOENT; /* the symbolizer owns it now */
 	return fd;
 }
 
@@ -83,7 +83,7 @@ static int take_root(void *context, uint32_t module, size_t *ret_prefix)
 	return fd;
 }
 
-/* The kernel is asked through the source's own map, which only this thread uses. */
+/* Asks the kernel through a map of the source that only this thread uses. */
 static int kernel_symbol(void *context, uint64_t address, char *name, size_t size)
 {
 	const struct name_rounds *n = context;
@@ -170,7 +170,7 @@ static bool begin(struct name_rounds *n)
 	n->nr_rounds++;
 	open_files(n);
 	if (thread_start(&n->thread, name_round, n, false))
-		name_round(n); /* without a thread it takes its time here */
+		name_round(n); /* without a thread, sampling waits for it */
 	else
 		n->is_running = true;
 	if (!n->is_running) {

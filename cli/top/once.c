@@ -1,4 +1,4 @@
-/* The table is that of sprof report, so scripts that read one can read the other. */
+/* The table is that of sprof report, so scripts can read both. */
 #include "cli/top/once.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* One frame of sprof top as text, for scripts and where there is no terminal. */
+/* Prints one picture of sprof top as text, for scripts and without a terminal. */
 #ifndef SPROF_ONCE_H
 #define SPROF_ONCE_H
 

@@ -1,4 +1,4 @@
-/* A selected row is known by its name and module, as its place changes with every answer. */
+/* The selected row is remembered by name and module: every answer changes its place. */
 #include "cli/top/picture.h"
 
 #include <stdlib.h>
@@ -24,7 +24,7 @@ void picture_fini(struct picture *p)
 	free(p->search);
 }
 
-/* Finds the selected row again; where it is gone, the row at its place is selected. */
+/* Finds the selected row again. If it is gone, selects the row at its place. */
 static void follow(struct picture *p)
 {
 	const struct ranking *r = &p->ranking;
@@ -51,7 +51,7 @@ void picture_rank(struct picture *p)
 
 void picture_set(struct picture *p, struct live_answer *answer)
 {
-	ranking_fini(&p->ranking); /* it points into the old one */
+	ranking_fini(&p->ranking); /* points into the old answer */
 	live_answer_free(p->answer);
 	p->answer = answer;
 	picture_rank(p);

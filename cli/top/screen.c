@@ -1,7 +1,7 @@
 /*
- * The screen is that of ncurses, which keeps what is shown and writes only what changed. Giving the
- * terminal back must also work in a signal handler and while another thread draws, so that is done
- * without ncurses: with the settings and the escapes that were read at the beginning.
+ * ncurses draws the screen and writes only what changed. Giving the terminal back must also work in
+ * a signal handler and while another thread draws, so it is done without ncurses, with settings and
+ * escapes that were read at the beginning.
  */
 #include "cli/top/screen.h"
 
@@ -26,12 +26,12 @@
 #include "core/base/log.h"
 #include "output/text/text.h"
 
-/* Last, as it makes macros of words such as columns. */
+/* Must be last, because it defines macros such as `columns`. */
 #include <term.h>
 
 enum { PAIR_CURVE = 1, PAIR_WARNING };
 
-/* What gives the terminal back. */
+/* What is needed to give the terminal back. */
 static struct {
 	atomic_bool is_taken;
 	struct termios settings;
@@ -90,7 +90,7 @@ static void give_back(void)
 	tcsetattr(STDOUT_FILENO, TCSADRAIN, &terminal.settings);
 }
 
-/* SA_RESETHAND has put the default back: the signal ends sprof as if there were no screen. */
+/* SA_RESETHAND has restored the default, so raising the signal again ends sprof. */
 static void on_crash(int signal)
 {
 	give_back();
@@ -113,8 +113,8 @@ static void set_colors(void)
 	if ((no_color && *no_color) || !has_colors())
 		return;
 	start_color();
-	use_default_colors(); /* dark or light, as the terminal is */
-	/* 67 is a blue that can be read on black and on white; the plain one cannot be on black. */
+	use_default_colors(); /* keep the terminal's background, dark or light */
+	/* 67 is a blue that is readable on black and on white; plain blue is not on black. */
 	init_pair(PAIR_CURVE, COLORS >= 256 ? 67 : COLOR_CYAN, -1);
 	init_pair(PAIR_WARNING, COLORS >= 256 ? 166 : COLOR_RED, -1);
 }
@@ -160,7 +160,7 @@ void screen_end(void)
 void screen_suspend(void)
 {
 	endwin();
-	raise(SIGSTOP); /* to this thread: it does not go on drawing while the others stop */
+	raise(SIGSTOP); /* raised by this thread, so that it stops at once and draws no more */
 	clearok(curscr, TRUE);
 	refresh();
 	screen_resize();
@@ -213,7 +213,7 @@ static attr_t attributes_of(enum screen_style style)
 	return A_NORMAL;
 }
 
-/* The attributes of an escape of a table, "\033[34m"; *ret_size has its length. */
+/* The attributes that an escape of a table ("\033[34m") stands for, and its length. */
 static attr_t escape_of(const char *s, size_t n, size_t *ret_size)
 {
 	size_t end = 1;
@@ -240,7 +240,7 @@ void screen_clear(void)
 	erase();
 }
 
-/* Draws a piece without escapes. Where the terminal has no Unicode, other letters are '?'. */
+/* Draws a piece without escapes. Without Unicode, letters that are not ASCII become '?'. */
 static void add_piece(const char *s, size_t n)
 {
 	for (size_t i = 0; !unicode && i < n;) {
@@ -324,7 +324,7 @@ int screen_key(void)
 	int key = getch();
 
 	if (key == ERR) {
-		/* A terminal that is gone can always be read, and gives nothing. */
+		/* A closed terminal is always readable, but has no keys. */
 		if (poll(&input, 1, 0) > 0 && input.revents & (POLLHUP | POLLERR | POLLNVAL))
 			return KEY_OF_CLOSED;
 		return KEY_OF_NOTHING;

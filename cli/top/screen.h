@@ -1,6 +1,6 @@
 /*
- * The terminal while sprof top has it: entering and leaving the screen, whatever way sprof ends,
- * and lines of text with styles. One thread draws; any thread, and a crash, can give it back.
+ * The terminal as sprof top uses it: taking it, giving it back however sprof ends, and drawing
+ * lines of text with styles. One thread draws; any thread, or a crash, can give it back.
  */
 #ifndef SPROF_SCREEN_H
 #define SPROF_SCREEN_H
@@ -8,19 +8,19 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Is there a terminal that a screen can be shown on? If not, why[] has the reason. */
+/* Is there a terminal that can show a screen? If not, why[] has the reason. */
 bool screen_is_possible(char *why, size_t why_size);
 
-/* Takes the terminal; it is given back at exit, also by a crash. 0 or -errno, reported. */
+/* Takes the terminal, which is given back at exit, also by a crash. 0 or -errno, reported. */
 int screen_begin(void);
-/* Gives the terminal back. Nothing happens where it was given back already. */
+/* Gives the terminal back, if it has not been given back already. */
 void screen_end(void);
-/* Stops sprof as ^Z does, with the terminal as it was before, and goes on when told to. */
+/* Gives the terminal back and stops sprof, as ^Z does; returns when sprof is continued. */
 void screen_suspend(void);
-/* Takes over a new size of the terminal, if it has one. */
+/* Adapts to a new size of the terminal. */
 void screen_resize(void);
 
-/* Draws everything anew the next time, whatever another program has written over it. */
+/* Has the next drawing repaint everything, over what other programs have written. */
 void screen_redraw(void);
 
 bool screen_is_unicode(void);
@@ -29,18 +29,18 @@ int screen_columns(void);
 
 enum screen_style {
 	STYLE_PLAIN,
-	STYLE_TITLE,	/* a line of its own that is to be seen first */
+	STYLE_TITLE,	/* an eye-catching line of its own */
 	STYLE_SELECTED, /* the row that keys act on */
 	STYLE_WARNING,
 	STYLE_DIM,
-	STYLE_CURVE, /* as bars in tables */
+	STYLE_CURVE, /* like bars in tables */
 };
 
-/* Clears what will be drawn. */
+/* Begins an empty picture. */
 void screen_clear(void);
 /*
  * Draws the text of one line, cut at the right edge or after `width` columns; returns the columns
- * it takes. The text is clean (core/base/clean_text.h), but for the escapes of tables (grid.h). A
+ * it takes. The text is clean (core/base/clean_text.h) except for the escapes of tables (grid.h). A
  * selected line is filled to its end.
  */
 int screen_text(int row, int column, int width, enum screen_style style, const char *text,

@@ -1,4 +1,4 @@
-/* A thread inherits the mask of the one that starts it. */
+/* A new thread inherits the signal mask, so signals are blocked while it is created. */
 #include "cli/top/thread.h"
 
 #include <signal.h>

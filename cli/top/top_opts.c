@@ -1,6 +1,6 @@
 /*
- * Parses the command line of sprof top. What is sampled, and how, is parsed as for sprof record; a
- * single argument that is a file and no program is a recording to look at.
+ * What is sampled, and how, is parsed as for sprof record; a single argument that is a file but not
+ * a program is a recording to show.
  */
 #include "cli/top/top_opts.h"
 
@@ -92,8 +92,7 @@ static void parse_focus(const char *text, struct top_opts *o, struct argp_state 
 }
 
 /*
- * A file that is no program, or a folder of segments, is looked at; behind "--" there is always a
- * program.
+ * Shows a folder of segments, or a file that is not executable; after "--" comes always a program.
  */
 static void take_argument(const char *arg, struct top_opts *o, struct argp_state *state)
 {

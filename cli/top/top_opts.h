@@ -1,4 +1,4 @@
-/* The command line of sprof top: that of sprof record without what only a file has. */
+/* The command line of sprof top: that of sprof record without options for the file. */
 #ifndef SPROF_TOP_OPTS_H
 #define SPROF_TOP_OPTS_H
 
@@ -16,7 +16,7 @@ struct top_opts {
 	const char *file;	   /* the profile that is shown instead of a process; or NULL */
 	uint32_t window_s;	   /* 0: since the start */
 	bool once;
-	uint32_t rows; /* of the table that is printed once; 0 = all */
+	uint32_t rows; /* rows of the table of --once; 0 = all */
 	enum ranking_key key;
 	struct live_question question; /* what is shown first */
 };

@@ -1,6 +1,6 @@
 /*
  * The thread sleeps until a key, a new answer or a message comes. It makes no table larger than the
- * screen and waits for nothing else, so a key is answered at once, however much is sampled.
+ * screen and waits for nothing else, so it reacts to a key at once, however much is sampled.
  */
 #include "cli/top/ui.h"
 
@@ -21,7 +21,7 @@
 #include "output/select/pattern.h"
 
 enum {
-	MESSAGE_MS = 1000, /* how often a message is looked at that may be too old */
+	MESSAGE_MS = 1000, /* how often to check whether a message is too old */
 	MAX_INPUT = 1024,
 	CTRL_C = 3,
 	CTRL_L = 12,
@@ -130,7 +130,7 @@ static void key_of_prompt(struct ui *ui, int key)
 
 /* ---- moving */
 
-/* How far a key moves; *ret is set, or left alone where the key moves nothing. */
+/* Returns whether the key moves, and how far. */
 static bool moves(int key, int64_t *ret)
 {
 	int64_t page = draw_page_rows();
@@ -160,7 +160,7 @@ static uint32_t moved(uint32_t from, int64_t by, int64_t last)
 
 static void move_by(struct picture *p, int64_t by)
 {
-	if (p->page == PAGE_DETAIL) /* where the tree ends is known once its end was drawn */
+	if (p->page == PAGE_DETAIL) /* the number of lines is that of the last drawing */
 		p->detail_top = moved(p->detail_top, by, (int64_t)p->nr_detail_lines - 1);
 	else if (p->page == PAGE_HELP)
 		p->help_top = moved(p->help_top, by, 16);
@@ -322,7 +322,7 @@ static void handle_key(struct ui *ui, int key)
 
 	p->why[0] = '\0';
 	if (key == KEY_OF_RESIZE)
-		return; /* the picture is drawn for the new size anyway */
+		return; /* the picture is drawn again in any case */
 	if (p->prompt) {
 		key_of_prompt(ui, key);
 		return;

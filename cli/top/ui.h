@@ -10,16 +10,16 @@ struct model;
 struct ui;
 
 struct ui_opts {
-	const char *target; /* in words: any bytes */
+	const char *target; /* in words; may hold any bytes */
 	uint32_t window_s;
 	const struct live_question *question; /* what is shown first */
 	enum ranking_key key;
-	bool has_program; /* sprof started what it looks at */
+	bool has_program; /* sprof started the program that is sampled */
 };
 
-/* The screen is taken already. 0 or -errno; everything in `opts` must outlive it. */
+/* Starts the thread; the screen must have been taken. `opts` must outlive it. 0 or -errno. */
 int ui_start(struct model *model, const struct ui_opts *opts, struct ui **ret_ui);
-/* Ends the thread; the screen is still taken. NULL is fine. */
+/* Ends the thread, and does not give the screen back. NULL is fine. */
 void ui_stop(struct ui *ui);
 
 #endif
