@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void (*report)(void); /* NULL: the plain message */
+static void (*report)(void); /* NULL: the message of this file */
 
 void alloc_set_report(void (*fn)(void))
 {

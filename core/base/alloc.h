@@ -7,7 +7,7 @@
 
 #include <stddef.h>
 
-/* Has `fn` print what the program ends with when memory runs out; NULL: a message of this file. */
+/* When memory runs out, `fn` prints the last message; NULL: alloc.c does. */
 void alloc_set_report(void (*fn)(void));
 
 void *xmalloc(size_t size);

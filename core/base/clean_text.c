@@ -12,9 +12,9 @@ struct range {
 };
 
 /*
- * Code points that are not shown as they are: controls (XML 1.0 forbids most of them), those
- * without width, those that change the direction of writing (Trojan Source, CVE-2021-42574), line
- * separators, noncharacters.
+ * Code points that are replaced: controls (XML 1.0 forbids most of them), those without width,
+ * those that change the direction of writing (Trojan Source, CVE-2021-42574), line separators,
+ * noncharacters.
  */
 static const struct range hidden[] = {
 	{ 0x0000, 0x001f },   { 0x007f, 0x009f }, { 0x00ad, 0x00ad },	{ 0x034f, 0x034f },
@@ -33,7 +33,7 @@ static bool in_hidden(uint32_t c)
 	return false;
 }
 
-/* Must this code point not be shown as it is? */
+/* Must this code point be replaced? */
 static bool is_hidden(uint32_t c)
 {
 	if (c < 0x7f)

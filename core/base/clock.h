@@ -1,4 +1,4 @@
-/* The clock of all times in recordings, and three more. */
+/* The clock of all times in recordings (CLOCK_MONOTONIC), and three others. */
 #ifndef SPROF_CLOCK_H
 #define SPROF_CLOCK_H
 
@@ -14,7 +14,7 @@ static inline uint64_t monotonic_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* CLOCK_BOOTTIME, ns: as above, and it goes on while the machine sleeps. */
+/* CLOCK_BOOTTIME, ns: like CLOCK_MONOTONIC, but it goes on while the machine sleeps. */
 static inline int64_t boottime_ns(void)
 {
 	struct timespec t;
@@ -33,8 +33,8 @@ static inline uint64_t realtime_ns(void)
 }
 
 /*
- * CPU time of the calling thread, ns: what work has cost. On a busy machine most of the time that
- * passes meanwhile is waiting for a CPU.
+ * CPU time of the calling thread, ns: the cost of its work, without waits for a CPU, which on a
+ * busy machine take most of the elapsed time.
  */
 static inline uint64_t thread_cpu_ns(void)
 {

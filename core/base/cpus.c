@@ -1,6 +1,6 @@
 /*
- * Parses the kernel's lists of CPUs: ranges and single numbers, separated by commas. The kernel
- * writes them in ascending order, and insisting on that bounds the result.
+ * Parses the kernel's lists of CPUs: ranges and single numbers, separated by commas. They must
+ * ascend, as the kernel writes them, which bounds the result.
  */
 #include "core/base/cpus.h"
 

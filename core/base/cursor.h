@@ -4,7 +4,7 @@
  * once. Fixed numbers are little-endian, as everything that sprof reads is.
  *
  * The cursor_get functions read sprof's own format and protobuf, where a number that is too long is
- * an error: they return false, leave the cursor where it was, and need no look at `bad`.
+ * an error. They return false instead of setting `bad`, and leave the cursor where it was.
  */
 #ifndef SPROF_CURSOR_H
 #define SPROF_CURSOR_H
@@ -194,7 +194,7 @@ static inline bool cursor_get_delta(struct cursor *c, uint64_t *value)
 	return true;
 }
 
-/* The bytes of something whose size, at most `limit`, comes first. */
+/* Takes a size, at most `limit`, and as many bytes. */
 static inline bool cursor_get_bytes(struct cursor *c, size_t limit, struct cursor *ret_bytes)
 {
 	uint64_t size;

@@ -45,7 +45,7 @@ static bool may_load(struct elf_image *image, const struct elf_section *s, uint6
 	return false;
 }
 
-/* Copies a part of the file and adds a NUL; NULL where that fails. */
+/* Copies a part of the file and adds a NUL. Returns NULL if that fails. */
 static uint8_t *image_copy(const struct elf_image *image, uint64_t offset, uint64_t size)
 {
 	uint8_t *copy;
@@ -120,7 +120,7 @@ static int read_headers(struct elf_image *image)
 	read_build_id(image, &headers);
 	image->segments = headers.segments;
 	image->nr_segments = headers.nr_segments;
-	headers.segments = NULL; /* they belong to the image now */
+	headers.segments = NULL; /* the image owns them now */
 	elf_headers_fini(&headers);
 	return 0;
 }
@@ -340,7 +340,7 @@ static void section_drop(struct elf_image *image, struct elf_section *section)
 	section->data = NULL;
 }
 
-/* Reads the content, which stays compressed if it is. */
+/* Reads the content; compressed content stays compressed. */
 static void section_load(struct elf_image *image, struct elf_section *section)
 {
 	if (section->type == SHT_NOBITS || !may_load(image, section, section->size))

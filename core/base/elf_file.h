@@ -1,8 +1,8 @@
 /*
  * One ELF file (64-bit, little-endian) opened for its symbols. Headers are copied when the file is
- * opened and a section when it is first asked for, so that of a 500 MB binary only the sections
- * that are needed are ever read. The file is untrusted: every offset and size is checked. Nothing
- * is mapped (see elf_headers.h).
+ * opened, and a section when it is first asked for, so only the needed part of a 500 MB binary is
+ * read. The file is untrusted: every offset and size is checked. Nothing is mapped (see
+ * elf_headers.h).
  */
 #ifndef SPROF_ELF_FILE_H
 #define SPROF_ELF_FILE_H
@@ -39,7 +39,7 @@ struct elf_image {
 	uint64_t stored_bytes; /* on the disk; less than the size of a sparse file */
 	uint64_t loaded_bytes; /* of all sections that are in memory */
 	uint64_t loaded_max;   /* limit for them; 0 = not yet known */
-	/* What was not loaded because of a limit; size 0 = nothing. */
+	/* The content that a limit kept from being loaded; size 0 = none. */
 	struct elf_refusal {
 		const char *section;
 		uint64_t size, limit; /* of the content, in bytes */
@@ -59,10 +59,10 @@ struct elf_section *elf_image_section(struct elf_image *image, const char *name)
 struct elf_section *elf_image_section_at(struct elf_image *image, size_t index);
 
 /*
- * Returns the section's content, decompressed, and followed by a NUL that *ret_size leaves out, so
- * that a string table always ends its last string. Belongs to the image; NULL where it cannot be
- * read, or exceeds a limit, which image->refused then tells: what a section expands to, and what
- * all sections take, is limited by their stored size and by the memory that is left.
+ * Returns the section's content, decompressed, which the image owns. A NUL follows that *ret_size
+ * does not count, so the last string of a string table always ends. NULL if it cannot be read or
+ * exceeds a limit (image->refused): the expanded size of a section, and that of all sections, is
+ * limited by the stored size and by the memory that is left.
  */
 const uint8_t *elf_section_data(struct elf_image *image, struct elf_section *section,
 				uint64_t *ret_size);

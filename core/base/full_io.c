@@ -5,7 +5,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-/* What to do after a call that moved n bytes: > 0 go on behind them, 0 call again, < 0 end. */
+/* What to do after a call returned n. > 0: go on behind n bytes; 0: call again; < 0: give up. */
 static ssize_t moved(ssize_t n, int err_at_end)
 {
 	if (n < 0)

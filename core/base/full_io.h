@@ -10,7 +10,7 @@
 
 /* Reads `size` bytes of the file from `offset` on. -EBADMSG if it ends before, or -errno. */
 int full_read_at(int fd, void *to, size_t size, uint64_t offset);
-/* Writes all of it where the descriptor is; -errno (-EIO if it takes nothing more). */
+/* Writes all bytes at the file's offset. 0 or -errno; -EIO if nothing more can be written. */
 int full_write(int fd, const void *data, size_t size);
 int full_write_at(int fd, const void *data, size_t size, uint64_t offset);
 

@@ -1,7 +1,7 @@
 /*
- * uthash with keys that nobody can make collide. Its own hash function has no secret, so a target
- * that chooses the numbers of its records could put all of them into one bucket, and each look-up
- * would then walk through thousands. Include this and never <uthash.h>.
+ * uthash with a secret hash function: with its own one, a target that chooses the numbers of its
+ * records could put thousands of them into one bucket, which each look-up would walk through.
+ * Include this and never <uthash.h>.
  */
 #ifndef SPROF_HASH_TABLE_H
 #define SPROF_HASH_TABLE_H
@@ -14,8 +14,8 @@
 #include <xxhash.h>
 
 /*
- * The kernel gives each program 16 random bytes when it starts. Looking for them takes longer than
- * hashing, so they are kept; every thread finds the same.
+ * The secret: random bytes that the kernel gives each program at its start. Finding them takes
+ * longer than hashing, so they are kept; every thread finds the same.
  */
 static inline uint64_t hash_table_seed(void)
 {

@@ -1,7 +1,7 @@
 /*
  * Messages for the user, always on stderr, each in one line of clean text (core/base/clean_text.h),
- * whatever the names in it hold. The layer that knows the object reports an error once;
- * every caller above only passes the errno on.
+ * whatever the names in it hold. The layer that knows the object reports an error once; every
+ * caller above passes the errno on.
  *
  *	log_error(-err, "open '%s'", path)  ->  sprof: cannot open 'x': No such file or directory
  *	log_hint("sudo sysctl ...")         ->  hint: sudo sysctl ...

@@ -1,6 +1,6 @@
 /*
- * The guard is RLIMIT_DATA: it counts what every library allocates, and no reader can forget it.
- * Where a kernel does not keep that limit, the limits that readers check themselves remain.
+ * The guard is RLIMIT_DATA: it counts what every library allocates, and no reader can forget it. If
+ * the kernel does not enforce it, the limits that readers check themselves remain.
  */
 #include "core/base/memory_limit.h"
 
@@ -20,10 +20,10 @@
 #define EXPANDED_MIN MB
 #define FILE_MULTIPLE 256
 #define FILE_MIN (256 * MB)
-#define GUARD_MIN (32 * MB) /* what reading the smallest file may take */
-#define STEP (4 * MB)	    /* of a pipe, between changes of the limit */
+#define GUARD_MIN (32 * MB) /* what reading a file may take at least */
+#define STEP (4 * MB)	    /* bytes of a pipe between changes of the limit */
 
-/* The guard is part of the limits of the process, of which there is one. */
+/* Global, because the guard changes a limit of the whole process. */
 static struct {
 	const char *name; /* NULL: there is no guard */
 	uint64_t file_bytes, limit, data_before, next_step;
@@ -32,7 +32,7 @@ static struct {
 
 /* ---- what is left */
 
-/* Reads the first number that follows `key` in a file; UINT64_MAX where there is none. */
+/* Returns the first number that follows `key` in a file, or UINT64_MAX. */
 static uint64_t number_in(const char *path, const char *key)
 {
 	uint64_t number = UINT64_MAX;
@@ -51,7 +51,7 @@ static uint64_t number_in(const char *path, const char *key)
 	return number;
 }
 
-/* What one cgroup has left; its cache of files counts as free. */
+/* Returns the bytes that a cgroup has left; its cache of files counts as free. */
 static uint64_t left_in(const char *directory, const char *limit, const char *usage,
 			const char *cache)
 {
@@ -72,8 +72,8 @@ static uint64_t left_in(const char *directory, const char *limit, const char *us
 }
 
 /*
- * The least of a cgroup and those above it. A container may see its own path but only its own
- * directory, at the root of the mount: that is the end of the way up.
+ * Returns the least that a cgroup or one above it has left. The way up ends at the root of the
+ * mount: a container may see its whole path, but only its own directory there.
  */
 static uint64_t left_above(const char *mount, const char *group, bool v2)
 {
@@ -210,7 +210,7 @@ static void raise_limit(uint64_t limit)
 	setrlimit(RLIMIT_DATA, &r);
 }
 
-/* Is called where an allocation has failed. */
+/* Called when an allocation has failed. */
 static void report(void)
 {
 	uint64_t bytes = guard.file_bytes, limit = guard.limit;
@@ -240,7 +240,7 @@ void memory_guard_read(uint64_t bytes)
 	if (!guard.name || guard.file_bytes < guard.next_step)
 		return;
 	guard.next_step = guard.file_bytes + STEP;
-	/* What is left must not count what this file has taken already. */
+	/* The memory that is left must not be measured under the guard. */
 	setrlimit(RLIMIT_DATA, &guard.before);
 	limit = memory_limit_file(guard.file_bytes);
 	raise_limit(limit > guard.limit ? limit : guard.limit);

@@ -30,13 +30,13 @@ uint64_t memory_limit_file(uint64_t file_bytes);
 void memory_limit_report(const char *name, uint64_t file_bytes, uint64_t limit);
 
 /*
- * From here to memory_guard_end() this process allocates no more than memory_limit_file(file_bytes)
- * on top of what it has: beyond that, xmalloc() and its family end the program with an error that
- * names the file, its size and the limit, and malloc() fails. For commands that read one file, in
- * one thread. `name` must stay valid.
+ * Until memory_guard_end(), this process may allocate no more than memory_limit_file(file_bytes) in
+ * addition to what it has. Beyond that malloc() fails, and xmalloc() and its family end the program
+ * with an error that names the file, its size and the limit. For commands that read one file in one
+ * thread. `name` must stay valid.
  */
 void memory_guard_begin(const char *name, uint64_t file_bytes);
-/* The input is a pipe, whose size is known only as it is read: `bytes` more have come. */
+/* Raises the limit for a pipe, whose size is known only as it is read: `bytes` more were read. */
 void memory_guard_read(uint64_t bytes);
 void memory_guard_end(void);
 

@@ -15,7 +15,7 @@ static size_t slot_of(const struct number_map *map, uint64_t key)
 	return at;
 }
 
-/* Where the kernel has no random number yet, the address of the slots has to do. */
+/* Uses the address of the slots if the kernel has no random number yet. */
 static uint64_t random_factor(const struct number_map *map)
 {
 	uint64_t factor;

@@ -1,6 +1,6 @@
 /*
- * A map from a number of the target (an address, an id) to a number of ours. Targets and files
- * choose these numbers, so each map hashes them by a random factor.
+ * A map from 64-bit keys (addresses, ids) to 32-bit numbers. Targets and files choose the keys, so
+ * each map hashes them with a random factor.
  */
 #ifndef SPROF_NUMBER_MAP_H
 #define SPROF_NUMBER_MAP_H
@@ -47,8 +47,8 @@ static inline uint32_t *number_map_find(const struct number_map *map, uint64_t k
  */
 uint32_t *number_map_at(struct number_map *map, uint64_t key, bool *ret_new);
 /*
- * Fetches the slot of a key into the cache: for tables too large for it, some steps before
- * number_map_at().
+ * Fetches the slot of a key into the cache; call it some steps before number_map_at(), for tables
+ * that are larger than the cache.
  */
 static inline void number_map_prefetch(const struct number_map *map, uint64_t key)
 {

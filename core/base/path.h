@@ -1,4 +1,4 @@
-/* Parts of paths and of other names, as text: the file system is not asked. */
+/* Takes paths and other names apart as text, without a look at the file system. */
 #ifndef SPROF_PATH_H
 #define SPROF_PATH_H
 

@@ -18,9 +18,9 @@ pid_t proc_next(DIR *folder);
 void proc_close(DIR *folder); /* NULL is fine */
 
 /*
- * Reads a file that the kernel hands out in one piece; its path is printed as by printf. The text
- * is NUL-terminated and cut to the buffer, "" on failure. 0 or -errno; -ESRCH where the process or
- * the thread has ended.
+ * Reads a file that one read(2) returns as a whole; `format` gives its path, as for printf. The
+ * text is NUL-terminated and cut to the buffer, "" on failure. 0 or -errno; -ESRCH if the process
+ * or the thread has ended.
  */
 int proc_text(char *text, size_t size, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
@@ -30,7 +30,7 @@ bool proc_name(pid_t pid, pid_t tid, char *name, size_t size);
 
 struct proc_status {
 	pid_t process;	 /* the thread group: the process of the thread */
-	int nr_threads;	 /* that are alive */
+	int nr_threads;	 /* living threads */
 	bool has_memory; /* false: a kernel thread, or one that has ended */
 	bool ended;	 /* it is a zombie */
 };

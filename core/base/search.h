@@ -1,6 +1,6 @@
 /*
- * Binary search in an array that is sorted, whatever by: the caller says which elements lie before
- * what is searched.
+ * Binary search in an array with any order: the caller says which elements come before the one that
+ * is searched.
  */
 #ifndef SPROF_SEARCH_H
 #define SPROF_SEARCH_H
