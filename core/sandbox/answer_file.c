@@ -1,4 +1,4 @@
-/* Sealing fails while anyone has a writable mapping, and ends all writing once it has succeeded. */
+/* Sealing fails while there is a writable mapping; once it has succeeded, nothing can write. */
 #include "core/sandbox/answer_file.h"
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 /*
- * A child is handed file after file and answers each in one message: a head, and the segments. The
- * numbers in it are only ever compared and added, so any are safe; the sizes are checked, and what
- * they say is compared with the file. Where a child dies, lies or does not answer that has read
- * other files before, a new one gets the file: it may not be to blame.
+ * A child gets one file after another, and answers each with one message: a head, and the segments.
+ * Sizes in it are checked; other numbers are only compared and added, so any value is safe, and
+ * they are compared with the file. If a child dies, lies or does not answer, a new one gets the
+ * file, because a file that it read before may be to blame.
  */
 #include "core/sandbox/confined_headers.h"
 
@@ -115,7 +115,7 @@ int code_headers_take(const void *answer, size_t size, struct code_headers *ret)
 	return 0;
 }
 
-/* Reads exactly that much of a file. */
+/* Reads exactly `size` bytes of a file. */
 static bool read_at(int fd, uint64_t offset, void *to, size_t size)
 {
 	const struct elf_source source = { .fd = fd, .size = INT64_MAX };
@@ -145,7 +145,7 @@ static bool is_segment(const Elf64_Phdr *ph, const struct code_segment *s)
 	return ph->p_offset == s->offset && ph->p_filesz == s->size && ph->p_vaddr == s->vaddr;
 }
 
-/* The order of the answer is that of the file, so one pass finds what is missing, too. */
+/* Segments must be in the order of the file, so that one pass also finds missing ones. */
 bool code_headers_are_true(int fd, const struct code_headers *h)
 {
 	Elf64_Ehdr header;
@@ -210,7 +210,7 @@ void header_reader_fini(struct header_reader *reader)
 		end_child(reader, i);
 }
 
-/* The child of a user. *ret_new: it has read nothing yet. -ECHILD: there is none. */
+/* Returns the number of a user's child, or -ECHILD. *ret_new: it has read nothing yet. */
 static int child_of(struct header_reader *reader, uint32_t user, bool *ret_new)
 {
 	static const struct sandbox_limits limits = { MEMORY_BYTES, 0, CPU_S };
@@ -243,7 +243,7 @@ int code_headers_read(struct header_reader *reader, uint32_t user, int fd, struc
 		if (i < 0)
 			return i;
 		err = ask(reader, reader->children[i].socket, fd, ret);
-		if (err && err != -ENOEXEC) /* it is not asked again */
+		if (err && err != -ENOEXEC) /* this child is not asked again */
 			end_child(reader, (uint32_t)i);
 	} while ((err == -ECHILD || err == -EBADMSG || err == -ETIMEDOUT) && !is_new);
 	return err;

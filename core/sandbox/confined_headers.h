@@ -25,7 +25,7 @@ struct code_segment {
 struct code_headers {
 	uint8_t build_id[BUILD_ID_MAX];
 	size_t build_id_size;
-	uint64_t build_id_at;	       /* where it lies in the file */
+	uint64_t build_id_at;	       /* offset in the file */
 	struct code_segment *segments; /* the caller's, to free(); NULL: there are none */
 	size_t nr_segments;
 };
@@ -53,8 +53,8 @@ int code_headers_read(struct header_reader *reader, uint32_t user, int fd,
 void header_reader_fini(struct header_reader *reader);
 
 /*
- * Are these the executable segments of the file, and is this the content of a build-id note in it?
- * NULL: is it no ELF file with readable program headers?
+ * Are these all executable segments of the file, and is this a build-id note in it? With NULL: does
+ * the file have no readable program headers?
  */
 bool code_headers_are_true(int fd, const struct code_headers *headers);
 

@@ -1,4 +1,4 @@
-/* The control part of a message is read only if the caller asked for descriptors. */
+/* Descriptors come in a message's control part, which is read only if the caller wants some. */
 #include "core/sandbox/message.h"
 
 #include <errno.h>

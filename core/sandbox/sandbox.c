@@ -1,8 +1,8 @@
 /*
  * The starter has no rights either; it forks on request and reads nothing that a target wrote. A
- * request names the job by its address, which is the same in both processes, because one was forked
- * from the other. Where the kernel has no seccomp filters, children still have no capabilities, no
- * descriptors and their limits.
+ * request names the job by its address, which is the same in the starter, because that was forked
+ * from sprof. Without seccomp filters in the kernel, children still have no capabilities, no
+ * descriptors and limits of time and memory.
  */
 #include "core/sandbox/sandbox.h"
 
@@ -30,7 +30,7 @@
 #define NR_FILES_MAX 256
 
 #ifdef __SANITIZE_ADDRESS__
-#define SANITIZED 1 /* its runtime needs its report on stderr, its shadow memory and its calls */
+#define SANITIZED 1 /* the sanitizer needs stderr, its shadow memory and its system calls */
 #else
 #define SANITIZED 0
 #endif
@@ -38,7 +38,7 @@
 struct sandbox {
 	int socket; /* to the starter */
 	pid_t starter;
-	uint64_t memory_max; /* of one child; 0: what its caller asks for */
+	uint64_t memory_max; /* the most for a child; 0: what its caller asks for */
 };
 
 /* A request to the starter. The child's end of its socket comes with it. */
@@ -47,8 +47,7 @@ struct order {
 	struct sandbox_limits limits;
 };
 
-/* No path, no process, no address of a network is in any of their arguments. */
-/* No call here takes the path of a file (newfstatat: see refuse_arguments()) or a process. */
+/* No call takes a path (newfstatat: see refuse_arguments()), a process or a network address. */
 static const int calls_of_children[] = {
 	SYS_read,
 	SYS_pread64,
@@ -176,7 +175,7 @@ run_child(int socket, const struct order *order, pid_t starter)
 	_exit(0);
 }
 
-/* Children are waited for, so that the CPU time that they took counts as the starter's. */
+/* Waits for children, so that their CPU time counts as the starter's. */
 static void reap(int signal)
 {
 	int err = errno;
@@ -187,7 +186,7 @@ static void reap(int signal)
 	errno = err;
 }
 
-/* Signals of the terminal are for sprof: the starter and its children live in a session apart. */
+/* A session of its own keeps signals of the terminal, which are for sprof, from the starter. */
 static void __attribute__((noreturn)) serve(int socket, pid_t recorder)
 {
 	pid_t own = getpid();

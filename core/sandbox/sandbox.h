@@ -24,7 +24,7 @@ typedef void sandbox_job(int socket);
 
 struct sandbox_limits {
 	uint64_t memory_bytes; /* that it may allocate */
-	uint64_t file_bytes;   /* that a file it writes may have */
+	uint64_t file_bytes;   /* size limit of a file that it writes */
 	uint32_t cpu_s;	       /* of all its threads together */
 };
 
@@ -40,8 +40,8 @@ int sandbox_new(struct sandbox **ret_sandbox);
 void sandbox_free(struct sandbox *sandbox);
 
 /*
- * From now on no child that this process starts may allocate more than that, and none may write a
- * file (memory, too) of more than half of it, whatever its own limits say. 0: these hold.
+ * From now on no child that this process starts may allocate more than `bytes`, or write a file
+ * (also in memory) of more than half of it, whatever its own limits say. 0: only these apply.
  */
 void sandbox_set_memory(struct sandbox *sandbox, uint64_t bytes);
 /* What was set; 0: nothing, or there is no sandbox. */
