@@ -1,6 +1,6 @@
 /*
- * Everything is done relative to the descriptor of the folder, so that renaming it, or putting a
- * link in its place, moves no file elsewhere.
+ * All paths are relative to the descriptor of the folder, so files stay in it if it is renamed or
+ * replaced by a link.
  */
 #include "core/segments/folder.h"
 
@@ -20,9 +20,9 @@
 #include "core/segments/retention.h"
 
 #define LOCK "lock"
-#define MAX_ENTRIES (1u << 20) /* of a folder that are looked at */
+#define MAX_ENTRIES (1u << 20) /* of a folder, further ones are ignored */
 #define MAX_SAME_TIME 1000
-#define STEP_NS (60ll * 1000 * 1000 * 1000) /* by which the time of day may drift */
+#define STEP_NS (60ll * 1000 * 1000 * 1000) /* a larger change of the time of day is a step */
 #define NAMES_REST_NS (3600ll * 1000 * 1000 * 1000)
 
 struct folder {
@@ -96,7 +96,7 @@ static void close_folder(struct folder *f)
 	f->fd = f->lock = -1;
 }
 
-/* Opens a folder in the folder to be listed. NULL with errno. */
+/* Opens a subfolder for readdir(). NULL with errno. */
 static DIR *list(int dir, const char *name)
 {
 	int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -183,7 +183,7 @@ bool folder_is_there(const struct folder *f)
 	       now.st_dev == then.st_dev && now.st_ino == then.st_ino;
 }
 
-/* What was deleted with the folder needs no room any more. */
+/* Makes the folder again after it was deleted, and forgets its segments. */
 static int reopen(struct folder *f)
 {
 	pid_t owner;
@@ -219,7 +219,7 @@ void folder_end_segment(struct folder *f, const char *name, uint64_t size_bytes,
 	retention_add(&f->retention, name, size_bytes, now_ns);
 }
 
-/* Names that no segment has used for as long as the oldest one is there. */
+/* Were these names unused since before the oldest segment? Then nothing needs them. */
 static bool names_are_old(const struct folder *f, const struct stat *st, int64_t now_ns)
 {
 	int64_t used = st->st_mtim.tv_sec * 1000000000ll + st->st_mtim.tv_nsec;
@@ -241,7 +241,7 @@ void folder_tidy_names(struct folder *f, int64_t now_ns)
 		if (e->d_name[0] == '.' || fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) ||
 		    !S_ISREG(st.st_mode))
 			continue;
-		/* After a step of the time of day, the times of files say nothing. */
+		/* After a step of the time of day, times of files cannot be compared. */
 		if (same_time && names_are_old(f, &st, now_ns) &&
 		    strspn(e->d_name, "0123456789abcdef") == strlen(e->d_name) &&
 		    !unlinkat(dirfd(d), e->d_name, 0))
@@ -273,7 +273,7 @@ size_t folder_prune(struct folder *f, int64_t now_ns, uint64_t open_bytes, bool 
 	return nr;
 }
 
-/* A second name for the same bytes. */
+/* Gives each file of names a second link below KEPT_FOLDER. */
 static int link_names(const struct folder *f, int kept)
 {
 	DIR *d = list(f->fd, NAMES_FOLDER);
@@ -284,7 +284,7 @@ static int link_names(const struct folder *f, int kept)
 	for (size_t i = 0; d && to >= 0 && i < MAX_ENTRIES && (e = readdir(d)); i++) {
 		if (strspn(e->d_name, "0123456789abcdef") != strlen(e->d_name))
 			continue;
-		unlinkat(to, e->d_name, 0); /* names only grow: those of now replace older ones */
+		unlinkat(to, e->d_name, 0); /* a newer file has all names of an older one */
 		if (linkat(dirfd(d), e->d_name, to, e->d_name, 0))
 			err = -errno;
 	}
@@ -332,7 +332,7 @@ static uint64_t size_of_segments(int folder)
 	return bytes;
 }
 
-/* 1: it was not kept before; 0: it was, or is gone; or -errno. */
+/* Returns 1 if the segment was not kept before, 0 if it was or is gone, or -errno. */
 static int keep_segment(const struct folder *f, int kept, const char *name)
 {
 	if (!linkat(f->fd, name, kept, name, 0))

@@ -1,7 +1,7 @@
 /*
- * The folder that a recorder writes segments into: it alone, by a lock; where they are created,
- * and deleted when they are too old or take too much room. Only regular files with names of
- * segments are ever deleted, and nothing outside the folder is followed.
+ * The folder into which one recorder at a time, by a lock, writes segments, and where it deletes
+ * those that are too old or take too much room. Only regular files with names of segments are
+ * deleted, and no link is followed.
  *
  *	DIR/sprof-....data	segments
  *	DIR/names/		names_folder.h
@@ -37,8 +37,8 @@ int folder_open(const struct folder_opts *opts, struct folder **ret_folder, pid_
 void folder_free(struct folder *f); /* NULL is fine */
 
 /*
- * The folder itself; -1 while it is gone. In a forked process that outlives the recorder,
- * folder_unlock() closes the lock.
+ * The descriptor of the folder; -1 while it is gone. A forked process that outlives the recorder
+ * calls folder_unlock().
  */
 int folder_fd(const struct folder *f);
 void folder_unlock(struct folder *f);
@@ -47,14 +47,14 @@ void folder_unlock(struct folder *f);
 int folder_open_names(int folder);
 
 /*
- * Creates the file of a segment that begins at that time of day; a name that is taken is passed
- * over, by milliseconds. Returns its descriptor and name, or -errno. A folder that was deleted, or
- * replaced by another one, is made and locked anew.
+ * Creates the file of a segment that begins at that time of day, or some milliseconds later if the
+ * name is taken. Returns its descriptor and name, or -errno. Makes and locks the folder again if it
+ * was deleted or replaced.
  */
 int folder_create_segment(struct folder *f, uint64_t realtime_ns, char name[SEGMENT_NAME_SIZE]);
-/* The segment has ended; from now on it may be deleted. `now_ns` is CLOCK_BOOTTIME. */
+/* Tells that a segment has ended: it may be deleted from now on. `now_ns` is CLOCK_BOOTTIME. */
 void folder_end_segment(struct folder *f, const char *name, uint64_t size_bytes, int64_t now_ns);
-/* The names in the folder have grown: their size is to be looked at again. */
+/* Measures the folder of names again, and deletes names that are not needed any more. */
 void folder_tidy_names(struct folder *f, int64_t now_ns);
 /*
  * Deletes segments that are not to be kept, and one more if `one_more`, where a disk is full.
@@ -62,13 +62,13 @@ void folder_tidy_names(struct folder *f, int64_t now_ns);
  */
 size_t folder_prune(struct folder *f, int64_t now_ns, uint64_t open_bytes, bool one_more);
 /*
- * Gives the segments that ended at `since_ns` or later, and the names that there are now, a second
- * name in KEPT_FOLDER, where they stay for good; where the file system has no links they are moved.
- * The newest come first, as long as KEPT_FOLDER has at most `max_bytes` (0: without a limit);
- * *ret_full: some had no room. Returns the number of those that were not kept before, or -errno.
+ * Keeps segments that ended at `since_ns` or later for good, with the present names: by a second
+ * link in KEPT_FOLDER, or moved there on a file system without links. The newest come first, as
+ * long as KEPT_FOLDER has at most `max_bytes` (0: no limit); *ret_full: some had no room. Returns
+ * how many were not kept before, or -errno.
  */
 int folder_keep(struct folder *f, int64_t since_ns, uint64_t max_bytes, bool *ret_full);
-/* Gives names that have come since then their second name there, too. 0 or -errno. */
+/* Keeps names that were written since then, too. 0 or -errno. */
 int folder_keep_names(struct folder *f);
 /* Is the path still the folder that was opened? */
 bool folder_is_there(const struct folder *f);

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define MARK_TEXT_SIZE 200 /* of a text, with its NUL; longer ones are cut */
+#define MARK_TEXT_SIZE 200 /* with the NUL; longer texts are cut */
 
 struct mark {
 	uint64_t realtime_ns;
@@ -16,13 +16,13 @@ struct mark {
 };
 
 /*
- * Adds a mark; bytes of the text that are not printable become spaces. 0 or -errno: -EFBIG where
- * there are so many marks that no more are read.
+ * Adds a mark; unprintable bytes of the text become spaces. 0 or -errno: -EFBIG if there are as
+ * many marks as are ever read.
  */
 int marks_add(int folder, uint64_t realtime_ns, const char *text);
 /* The marks, in the order of the file; the caller frees them. NULL: there are none. */
 struct mark *marks_read(int folder, size_t *ret_nr);
-/* The last mark of that text. 0 or -ENODATA. */
+/* Finds the last mark with that text. 0 or -ENODATA. */
 int marks_find(int folder, const char *text, uint64_t *ret_realtime_ns);
 
 #endif

@@ -1,8 +1,7 @@
 /*
  * A file is read into a profile of its own, because it may hold far more frames than the segments
- * need, and because it may hold anything: only names of frames of its build-id are taken from it.
- * It is written anew where frames are added, which becomes rare once a program has been sampled
- * for a while.
+ * need, and anything else: only names of frames of its build-id are taken. To add frames, the file
+ * is written again, which becomes rare once a program has been sampled for a while.
  */
 #include "core/segments/names_folder.h"
 
@@ -36,7 +35,7 @@ static int compare(const void *a, const void *b)
 	return x->address < y->address ? -1 : x->address > y->address;
 }
 
-/* Frames by module: those of module m are at first[m] .. first[m + 1]. */
+/* Frames by module: those of module m are at first[m] up to first[m + 1]. */
 struct frames {
 	uint32_t *first, *frames;
 };
@@ -77,7 +76,7 @@ static bool same_build(const struct profile_module *a, const struct profile_modu
 	       !memcmp(a->build_id, b->build_id, a->build_id_size);
 }
 
-/* The names that are kept for a module; NULL: there are none. */
+/* Reads the names that are kept for a module; NULL: there are none. */
 static struct profile *read_names(int names, const struct profile_module *m)
 {
 	struct profile *p = NULL;
@@ -102,7 +101,7 @@ static struct profile *read_names(int names, const struct profile_module *m)
 	return p;
 }
 
-/* The frames of that build, in order of address; there may be several modules of one build. */
+/* The frames with the build-id of `m`, by address. Several modules may have it. */
 static struct by_address *sort_frames(const struct profile *p, const struct profile_module *m,
 				      size_t *ret_nr)
 {
@@ -119,7 +118,7 @@ static struct by_address *sort_frames(const struct profile *p, const struct prof
 
 /* ---- copies of names */
 
-/* Where functions of one profile are in another: filled as they are needed. */
+/* Copies functions of one profile to another when they are needed. */
 struct copying {
 	const struct profile *from;
 	struct profile *to;

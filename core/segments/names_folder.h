@@ -1,8 +1,7 @@
 /*
  * Names of frames, kept once per build-id beside the segments whose frames they name:
- * DIR/names/HEX, where HEX is the build-id. Such a file is a recording that holds frames of that
- * one file and what they are called, and no samples. A frame that is there without a name was
- * looked up and has none.
+ * DIR/names/HEX, where HEX is the build-id. Such a file is a recording without samples: frames of
+ * that one ELF file, and their names. A frame without a name in it was looked up and has none.
  */
 #ifndef SPROF_NAMES_FOLDER_H
 #define SPROF_NAMES_FOLDER_H
@@ -18,15 +17,15 @@ struct profile_module;
 bool names_folder_has(const struct profile_module *module);
 
 /*
- * Names the frames of `p` that have no name and are in a module with a build-id, as far as the
- * names are there. `names` is a descriptor of the folder of names. known[], NULL or one for each
- * frame, is set where the frame was looked up before, also if it has no name.
+ * Names frames of `p` without a name, in modules with a build-id, if the folder `names` (a
+ * descriptor) has their names. known[], NULL or one for each frame, is set for frames that were
+ * looked up before, even if they have no name.
  */
 void names_folder_read(int names, struct profile *p, bool *known);
 
 /*
- * Adds the frames of `p` in modules with a build-id to the names that are there. Names that have
- * not changed are only marked as used. 0, or -errno of the first file that could not be written.
+ * Adds the frames of `p` in modules with a build-id to the folder. Files that would not change are
+ * only marked as used. 0, or -errno of the first file that could not be written.
  */
 int names_folder_write(int names, const struct profile *p);
 

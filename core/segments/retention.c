@@ -1,4 +1,4 @@
-/* The list is sorted by age, not by name: after a step of the time of day they differ. */
+/* The list is sorted by age; after a step of the time of day, names would sort differently. */
 #include "core/segments/retention.h"
 
 #include <stdlib.h>

@@ -22,17 +22,17 @@ struct retention {
 };
 
 void retention_fini(struct retention *r);
-/* A segment that has ended now. The name is copied. */
+/* Adds a segment that has ended now; copies the name. */
 void retention_add(struct retention *r, const char *name, uint64_t size_bytes, int64_t now_ns);
 /*
- * A segment that was there before: it began at `began_realtime_ns`, and the time of day is
- * `realtime_ns`. One that seems to come from the future is new.
+ * Adds a segment of an earlier recorder, which began at `began_realtime_ns`; the time of day is
+ * `realtime_ns`. If it seems to come from the future, it counts as new.
  */
 void retention_add_older(struct retention *r, const char *name, uint64_t size_bytes, int64_t now_ns,
 			 uint64_t began_realtime_ns, uint64_t realtime_ns);
 /*
- * How many of the oldest segments are to be deleted, if `other_bytes` are taken by what else
- * belongs to the folder: the segment that is being written, and names.
+ * Returns how many of the oldest segments must be deleted. other_bytes: the size of what else is in
+ * the folder, the open segment and names.
  */
 size_t retention_excess(const struct retention *r, int64_t now_ns, uint64_t other_bytes);
 /* Forgets the oldest segment. */

@@ -42,7 +42,7 @@ bool segment_name_parse(const char *name, uint64_t *ret_realtime_ns)
 	if (s < 0)
 		return false;
 	ns = (uint64_t)s * NS_PER_S + ms * NS_PER_MS;
-	/* Whatever sscanf() lets pass, only a name that we would give is one. */
+	/* sscanf() accepts more: the name must be the one that we would give. */
 	segment_name(ns, again);
 	if (strcmp(name, again))
 		return false;

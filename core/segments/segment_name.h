@@ -8,11 +8,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define SEGMENT_NAME_SIZE 40 /* of a name, with its NUL */
+#define SEGMENT_NAME_SIZE 40 /* with the NUL */
 
-/* `realtime_ns` is Unix time; below a millisecond it is cut off. */
+/* `realtime_ns` is Unix time; fractions of a millisecond are dropped. */
 void segment_name(uint64_t realtime_ns, char name[SEGMENT_NAME_SIZE]);
-/* false: a segment has no such name. *ret_realtime_ns is exact to a millisecond. */
+/* Returns false if it is not the name of a segment. *ret_realtime_ns is exact to a millisecond. */
 bool segment_name_parse(const char *name, uint64_t *ret_realtime_ns);
 
 #endif

@@ -1,8 +1,8 @@
 /*
- * A map per table leads from ids of the vocabulary to those of the segment, and is emptied at a
- * turn. Facts pass through with their ids translated. Three kinds are remembered: rows of events,
- * which every segment repeats; rows of processes, which a segment repeats when the process has its
- * first thread there; and counts of limits, of which a segment gets what came in its own time.
+ * A map per table leads from ids of the vocabulary to ids of the segment, and is emptied at a turn.
+ * Facts pass through with their ids translated. Some are remembered: rows of events, which every
+ * segment repeats; rows of processes, which a segment repeats at the process's first thread; and
+ * counts of limits, of which a segment gets what was added in its time.
  */
 #include "core/segments/segment_sink.h"
 
@@ -15,7 +15,7 @@
 #include "core/profile/profile.h"
 #include "core/profile/source.h"
 
-/* Together about this. */
+/* About the sum of the limits below. */
 #define MAX_BYTES (30ull << 20)
 #define MAX_THREADS (1u << 16)
 #define MAX_STRINGS (1u << 17)
@@ -38,7 +38,7 @@ struct segment_sink {
 	struct sink front; /* first: the hooks cast back */
 	struct sink *to;
 	struct profile *all;
-	uint64_t max_bytes; /* of `all` and what leads from it */
+	uint64_t max_bytes; /* of `all` and the maps */
 	struct ids strings, modules, threads, frames, stacks;
 	uint32_t *path; /* scratch: the frames of a stack */
 	size_t path_capacity;
@@ -48,7 +48,7 @@ struct segment_sink {
 	struct process *processes;
 	size_t nr_processes, processes_capacity;
 	struct number_map process_of;		     /* index + 1 in processes[], by pid */
-	uint64_t limits[NR_LIMITS], told[NR_LIMITS]; /* counts so far, and as of the turn */
+	uint64_t limits[NR_LIMITS], told[NR_LIMITS]; /* counts so far, and at the last turn */
 };
 
 static struct segment_sink *sink_of(struct sink *sink)
@@ -58,7 +58,7 @@ static struct segment_sink *sink_of(struct sink *sink)
 
 /* ---- ids */
 
-/* Where the segment's id of `id` is, or is to be put; valid until the table grows. */
+/* The place of the segment's id for `id`; valid until the table grows. */
 static uint32_t *slot(struct ids *ids, uint32_t id)
 {
 	if (id >= ids->nr) {
@@ -249,7 +249,7 @@ static void keep_event(struct segment_sink *s, const struct fact_event *row)
 	s->nr_events += i == s->nr_events;
 }
 
-/* Returns whether the row is to be written now. */
+/* Remembers the row if need be. Returns whether it must be written now. */
 static bool keep_fact(struct segment_sink *s, enum fact_kind kind, const void *row)
 {
 	struct process *p;

@@ -13,27 +13,27 @@
 struct segment_sink;
 struct sink;
 
-/* The vocabulary may take that many bytes, about; 0: 30 MB. */
+/* `max_bytes` is about what the vocabulary may take; 0: 30 MB. */
 struct segment_sink *segment_sink_new(uint64_t max_bytes);
 void segment_sink_free(struct segment_sink *s); /* NULL is fine */
 
-/* What the source is given. */
+/* The sink to be given to the source. */
 struct sink *segment_sink_front(struct segment_sink *s);
 
 /*
- * From now on everything goes to `to`, whose ids are its own; NULL: samples are dropped and
- * counted. What was said of events and of processes that still have samples is said again there.
+ * From now on everything goes to `to`; NULL: samples are dropped and counted. Repeats there what is
+ * known of events, and of processes when they have samples.
  */
 void segment_sink_turn(struct segment_sink *s, struct sink *to);
-/* Samples that came while there was no segment, since the last call. */
+/* Returns how many samples were dropped since the last call. */
 uint64_t segment_sink_take_dropped(struct segment_sink *s);
 
-/* The id that the source knows a module by, of a module of the present segment; PROFILE_NONE. */
+/* The source's id of a module of the present segment, or PROFILE_NONE. */
 uint32_t segment_sink_source_module(const struct segment_sink *s, uint32_t module);
 
 /* Has the vocabulary grown so large that the source should forget its ids? */
 bool segment_sink_is_large(const struct segment_sink *s);
-/* Forgets the vocabulary. Every id that the source was given is void. */
+/* Forgets the vocabulary: all ids that the source was given become invalid. */
 void segment_sink_forget(struct segment_sink *s);
 
 #endif

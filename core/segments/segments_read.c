@@ -1,7 +1,7 @@
 /*
  * Names of files say when segments began, so most of those outside the wanted time are never
- * opened. The rest is decoded into one profile, which interns what segments have in common: the
- * cost is that of decoding, and nothing is copied.
+ * opened. The others are decoded straight into one profile, which interns what segments have in
+ * common.
  */
 #include "core/segments/segments_read.h"
 
@@ -31,7 +31,7 @@
 
 struct segment {
 	uint64_t began_ns;   /* Unix time, by its name */
-	uint64_t written_ns; /* and by its file: not before it ended */
+	uint64_t written_ns; /* when its file was last written: not before the segment ended */
 	uint64_t size_bytes;
 	char name[SEGMENT_NAME_SIZE];
 };
@@ -42,7 +42,7 @@ struct reading {
 	struct segment *segments;
 	size_t nr, capacity;
 	uint64_t from_ns, to_ns; /* Unix time */
-	char **boots;		 /* that were seen: their index tells kernels apart */
+	char **boots;		 /* boots that were seen; the index tells kernels apart */
 	size_t nr_boots, boots_capacity;
 	uint64_t zero_realtime_ns;
 	struct profile *p;
@@ -104,7 +104,7 @@ static FILE *open_segment(const struct reading *r, const struct segment *s)
 	return f;
 }
 
-/* When the last segment that can be read ended; the present, where its recorder still runs. */
+/* When the last readable segment ended; if it is still written, the time of its last sample. */
 static uint64_t end_of_all(struct reading *r)
 {
 	struct profile *p;
@@ -138,12 +138,12 @@ static void set_window(struct reading *r)
 
 	r->from_ns = from->kind == MOMENT_NOT_SET ? 0 : moment_time(from, start, end);
 	r->to_ns = to->kind == MOMENT_NOT_SET ? UINT64_MAX : moment_time(to, start, end);
-	/* A sample may be older than its segment, so from the very beginning means all. */
+	/* From the very beginning means all, as a sample may be older than its segment. */
 	if (from->kind == MOMENT_AFTER_START && !from->ns)
 		r->from_ns = 0;
 }
 
-/* Can it hold samples of the wanted time? Of several hosts that write, segments overlap. */
+/* Can it hold samples of the wanted time? Segments of several hosts overlap. */
 static bool is_in_window(const struct reading *r, const struct segment *s)
 {
 	if (r->to_ns < UINT64_MAX - LATE_NS && s->began_ns >= r->to_ns + LATE_NS)
@@ -195,7 +195,7 @@ static bool add_segment(struct reading *r, const struct segment *s)
 	return true;
 }
 
-/* The profile is about the wanted time, as far as there was a recording. */
+/* Cuts the profile's start and end to the wanted time. */
 static void cut_times(struct reading *r)
 {
 	struct profile_meta *m = &r->p->meta;
@@ -278,7 +278,7 @@ int segments_read(int folder, const struct segments_wanted *wanted, struct profi
 	if (!r.found.nr_read)
 		err = -ENODATA;
 	if (!err) {
-		/* What is being written now is not missing anything. */
+		/* Segments that are written or named now are not unfinished. */
 		if (r.found.is_recorded_into && r.found.nr_unfinished <= 3)
 			r.p->meta.unfinished = false;
 		*ret_profile = r.p;

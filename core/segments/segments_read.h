@@ -1,7 +1,7 @@
 /*
  * Reads a folder of segments as one profile. Segments that cannot hold anything of the wanted time
- * are not opened. Whoever wrote the folder is not trusted: only regular files with names of
- * segments are read, and nothing is followed.
+ * are not opened. The folder's content is untrusted: only regular files with names of segments are
+ * read, and no link is followed.
  */
 #ifndef SPROF_SEGMENTS_READ_H
 #define SPROF_SEGMENTS_READ_H
@@ -20,7 +20,7 @@ struct segments_wanted {
 	const char *host; /* NULL: any */
 	bool no_names;	  /* do not read the names that are in the folder */
 	bool with_marks;  /* read the marks that are in the folder */
-	/* Is told how many bytes the segments of the wanted time have, before they are read. */
+	/* Called with the size of the segments of the wanted time, before they are read. */
 	void (*tell_size)(void *context, uint64_t bytes);
 	void *context;
 };
@@ -42,9 +42,8 @@ struct segments_found {
 bool segments_is_folder(const char *path);
 
 /*
- * `folder` is its descriptor. 0 with a profile that the caller frees; or -errno: -ENODATA where
- * there is no segment, or none in the wanted time or of that host. *ret_found is filled in any
- * case.
+ * `folder` is a descriptor. 0 with a profile that the caller frees, or -errno: -ENODATA if there is
+ * no segment, or none of the wanted time and host. Always fills *ret_found.
  */
 int segments_read(int folder, const struct segments_wanted *wanted, struct profile **ret_profile,
 		  struct segments_found *ret_found);
