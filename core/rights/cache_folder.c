@@ -1,6 +1,6 @@
 /*
- * Opened with the caller's rights. A symbolic link may lead to the folder above, which its owner
- * may keep on another disk, but not from there to ours.
+ * The folders are opened with the caller's rights. The one above ours may be reached through a
+ * symbolic link, as its owner may keep it on another disk; ours may not.
  */
 #include "core/rights/cache_folder.h"
 
@@ -19,7 +19,7 @@
 
 #define OURS "sprof"
 
-/* The folder above, on the heap. NULL: the environment names none. */
+/* The path of the folder above ours, on the heap; NULL: the environment names none. */
 static char *path_above(void)
 {
 	const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
@@ -29,7 +29,7 @@ static char *path_above(void)
 	return home && home[0] == '/' ? xasprintf("%s/.cache", home) : NULL;
 }
 
-/* Takes over fd. `mask`: the rights that others must not have. */
+/* Returns fd if the folder is the user's own, or closes it. `mask`: rights others must lack. */
 static int check(int fd, mode_t mask, const char *path, char *why, size_t why_size)
 {
 	const char *reason = strerror(errno);
@@ -44,7 +44,7 @@ static int check(int fd, mode_t mask, const char *path, char *why, size_t why_si
 }
 
 /*
- * Whoever owns the folder that holds a name can put a link there instead. So root makes and follows
+ * The owner of the folder that contains `path` could put a link there. So root makes and follows
  * nothing in a user's home, which sudo may leave in $HOME.
  */
 static int check_holder(const char *path, char *why, size_t why_size)

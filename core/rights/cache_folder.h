@@ -1,7 +1,7 @@
 /*
- * The folder in which sprof keeps between two runs what would take time to make again. It belongs
- * to the user who runs sprof, and only that user's recorders read and write it: root's recorder
- * uses root's, and a recorder with borrowed rights its caller's.
+ * The folder in which sprof keeps results between runs that take time to compute. Each user has
+ * one, which only that user's recorders read and write: a recorder with borrowed rights uses its
+ * caller's.
  */
 #ifndef SPROF_CACHE_FOLDER_H
 #define SPROF_CACHE_FOLDER_H

@@ -1,6 +1,6 @@
 /*
- * Where the separate debug file of an ELF file may lie, and whether a file is it. gdb looks in the
- * same places: by build-id, then by the name in .gnu_debuglink.
+ * Where the separate debug file of an ELF file may lie, and whether a given file is it. gdb looks
+ * in the same places: by build-id, then by the name in .gnu_debuglink.
  */
 #ifndef SPROF_DEBUG_PATHS_H
 #define SPROF_DEBUG_PATHS_H
@@ -24,17 +24,17 @@ bool debug_link_read(struct elf_image *image, const char **ret_name, uint32_t *r
 
 /* The directories in which the name is looked up, in this order. */
 enum debug_link_place {
-	DEBUG_LINK_BESIDE, /* that of the ELF file */
-	DEBUG_LINK_BELOW,  /* .debug in that */
-	DEBUG_LINK_DIR,	   /* the one that corresponds to it in the debug directory */
+	DEBUG_LINK_BESIDE, /* the directory of the ELF file */
+	DEBUG_LINK_BELOW,  /* .debug in that directory */
+	DEBUG_LINK_DIR,	   /* the same path below the debug directory */
 	DEBUG_LINK_NR_PLACES,
 };
 
-/* The path of the name there, to be freed; `path` is that of the ELF file. NULL: there is none. */
+/* The path of `name` there, to be freed; `path` is that of the ELF file. NULL: no such path. */
 char *debug_path_by_link(const char *debug_dir, const char *path, const char *name,
 			 enum debug_link_place place);
 
-/* Is it the debug file of `image`? `crc` counts where one of the two has no build-id. */
+/* Is `debug` the debug file of `image`? Compares `crc` if one of them has no build-id. */
 bool debug_file_belongs(const struct elf_image *debug, const struct elf_image *image, uint32_t crc);
 
 #endif

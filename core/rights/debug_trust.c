@@ -1,7 +1,6 @@
 /*
- * Owner and mode are as the kernel of this machine sees them, so the superuser of a user namespace
- * is not root here. The server of a FUSE file system names any owner that it likes; it is believed
- * only about modules that it serves itself.
+ * Owners are numbers of our user namespace, so root of another one is not root here. A FUSE server
+ * can name any owner, so it is believed only for modules on the same file system.
  */
 #include "core/rights/debug_trust.h"
 
@@ -10,7 +9,7 @@
 #include <sys/stat.h>
 #include <sys/vfs.h>
 
-/* The number of a mount tells mount namespaces apart. Linux before 5.8 does not tell it. */
+/* Compares also the number of the mount (since Linux 5.8), which tells mount namespaces apart. */
 static bool is_same_root(int root, int own_root)
 {
 	const unsigned wanted = STATX_INO | STATX_MNT_ID;
@@ -42,7 +41,7 @@ struct debug_trust debug_trust_new(int module, int root, int own_root, bool for_
 	return trust;
 }
 
-/* Can others than the owner write the file who cannot write the module? */
+/* Can a user who is not the owner write the file, but not the module? */
 static bool others_write(const struct debug_trust *trust, const struct stat *st)
 {
 	bool group_writes_module = trust->has_module && (trust->mode & S_IWGRP) &&

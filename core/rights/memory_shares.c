@@ -1,4 +1,4 @@
-/* Shares are fractions of the limit, so that no two parts depend on each other. */
+/* Shares are fractions of the limit, so they do not depend on each other. */
 #include "core/rights/memory_shares.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* The descriptor is asked, and not the path, so that no other folder can take its place. */
+/* Checks the descriptor, not the path, so that no other folder can take its place. */
 #include "core/rights/own_folder.h"
 
 #include <errno.h>

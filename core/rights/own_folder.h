@@ -1,6 +1,6 @@
 /*
- * Is a folder its user's alone? Whoever else may write to one can put files and links under the
- * names that sprof writes next, and give it files of their own to read.
+ * Does a folder belong to its user alone? Others who can write to it could put files and links at
+ * names that sprof writes or reads next.
  */
 #ifndef SPROF_OWN_FOLDER_H
 #define SPROF_OWN_FOLDER_H

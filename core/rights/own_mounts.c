@@ -1,7 +1,7 @@
 /*
- * Everything here comes from the kernel's own memory: what gives files of a mount a device number
- * or a handle is told by one system call; for the rest, the number of the mount comes from
- * /proc/self/fdinfo and its kind from mountinfo, which take a hundred times as long.
+ * All answers come from the kernel's own memory. Most mounts are known by one system call, from the
+ * device number or the handle of a file; for the others, the number of the mount is read from
+ * /proc/self/fdinfo and its kind from mountinfo, which takes a hundred times as long.
  */
 #include "core/rights/own_mounts.h"
 
@@ -33,8 +33,8 @@ int mount_number(int fd)
 }
 
 /*
- * A line of mountinfo (proc(5)): "36 35 98:0 / /mnt rw,noatime master:1 - fuse.sshfs host: OPTIONS".
- * No field has a space: it is written as \040. The user chose the text before the options.
+ * A line of mountinfo (proc(5)): "36 35 98:0 / /mnt rw,noatime master:1 - fuse.sshfs host:
+ * OPTIONS". A space in a field is written as \040. The user chose the text before the options.
  */
 static bool is_served_by_another(const char *line)
 {
@@ -81,7 +81,7 @@ struct mount_facts mount_facts_own(int number)
 	return facts;
 }
 
-/* A root that is no mount point, after chroot(2), is not listed: its mount is compared. */
+/* A root that is no mount point, after chroot(2), is not listed: mount numbers are compared. */
 static bool is_mount_of_our_root(int number)
 {
 	int root = open("/", O_PATH | O_CLOEXEC);
@@ -93,8 +93,8 @@ static bool is_mount_of_our_root(int number)
 }
 
 /*
- * Does its file system give handles that are neither those of FUSE nor of an overlay? Both give
- * none by default; memory, btrfs and NFS do (fs/fuse/inode.c and fs/overlayfs of the kernel).
+ * Does the file system give handles, and not those of FUSE or an overlay? These two give none by
+ * default; tmpfs, btrfs and NFS do (fs/fuse/inode.c and fs/overlayfs of the kernel).
  */
 static bool has_plain_handle(int fd)
 {
@@ -128,8 +128,8 @@ static bool is_on_device(int fd)
 }
 
 /*
- * Is it on the mount that holds memfds? It is in no list, and a container engine may refuse
- * name_to_handle_at(2). A file of FUSE or of an overlay has another number.
+ * Is the file on the kernel's mount of memfds? No list has that mount, and a container engine may
+ * refuse name_to_handle_at(2). Files of FUSE or an overlay have other device numbers.
  */
 static bool is_memory_of_the_kernel(int fd)
 {

@@ -25,16 +25,16 @@
 #include "core/base/log.h"
 #include "core/rights/seccomp.h"
 
-/* All that any source uses, from its probe on. */
+/* Capabilities that any source uses, from its probe on. */
 #define PRIVILEGES_TO_SAMPLE                                                                       \
 	(PRIVILEGES_TO_FOLLOW | PRIVILEGE(CAP_BPF) | PRIVILEGE(CAP_PERFMON) |                      \
 	 PRIVILEGE(CAP_SYS_ADMIN) | PRIVILEGE(CAP_SYS_RESOURCE))
 
-/* With them root opens files of other users, and reads the addresses in /proc/kallsyms. */
+/* Capabilities with which root opens files of other users and reads addresses in /proc/kallsyms. */
 #define PRIVILEGES_TO_READ                                                                         \
 	(PRIVILEGE(CAP_DAC_OVERRIDE) | PRIVILEGE(CAP_DAC_READ_SEARCH) | PRIVILEGE(CAP_SYSLOG))
 
-#define OPEN_LIMIT_NS 1000000000u /* of a file in /proc */
+#define OPEN_LIMIT_NS 1000000000u /* for opening a file in /proc */
 
 struct capabilities {
 	uint64_t permitted, effective;
@@ -52,7 +52,7 @@ static int get(struct capabilities *ret)
 	return 0;
 }
 
-/* No capability is inheritable: nothing that sprof starts gets one from it. */
+/* Capabilities are not inheritable: programs that sprof starts get none. */
 static int set(const struct capabilities *c)
 {
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
@@ -67,8 +67,8 @@ static int set(const struct capabilities *c)
 }
 
 /*
- * Without CAP_SYS_PTRACE, as in a container, the kernel lets us look only into processes whose
- * capabilities we all have too: root there would lose its own targets with any one of its own.
+ * Without CAP_SYS_PTRACE, as in a container, the kernel lets us look only into processes that have
+ * no capability that we lack. Root that gave one up could not sample root's processes.
  */
 static bool needs_all(const struct capabilities *c, uint64_t kept)
 {
@@ -135,7 +135,7 @@ enum rights privileges_use(enum rights rights)
 
 	if (!privileges_are_borrowed())
 		return RIGHTS_OF_CALLER;
-	/* Going on with more rights than were asked for is worse than not going on. */
+	/* To go on with more rights than were asked for would be worse than to end. */
 	if (get(&c))
 		abort();
 	before = c.effective ? RIGHTS_BORROWED : RIGHTS_OF_CALLER;
@@ -184,9 +184,9 @@ void privileges_only_read(void)
 }
 
 /*
- * The kernel checks the right to read a process's memory when this file is opened. It waits there
- * until an exec(2) of the process is over, which the process can put off for ever, so a child opens
- * the file. It makes system calls only: this process may have threads.
+ * Opening this file makes the kernel check the right to read the process's memory. The open waits
+ * until an exec(2) of the process is over, which the process can put off for ever, so a child makes
+ * it, with system calls only, as this process may have threads.
  */
 static bool can_open_maps(pid_t pid)
 {

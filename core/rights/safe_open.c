@@ -1,12 +1,12 @@
 /*
- * Looks, then opens: an O_PATH descriptor holds the file itself, so what fstat(2) says of it is
- * true of the file that is opened through /proc/self/fd afterwards, whatever happens to the path.
+ * Looks, then opens: an O_PATH descriptor holds the file itself, so what fstat(2) says is true of
+ * the file that is then opened through /proc/self/fd, whatever happens to the path.
  *
- * A lookup is an act as well where a user answers for the file system (own_mounts.h), so no path of
- * a target is followed into one, and fstat(2) comes after that check.
+ * On a file system that a user serves (own_mounts.h) even a lookup can hang, so no path of a target
+ * is followed into one, and fstat(2) comes after that check.
  *
- * Regular files of kernel file systems (/proc/kmsg, trace_pipe) act when they are opened or read
- * too; no program or debug file lies there.
+ * Opening or reading regular files of kernel file systems (/proc/kmsg, trace_pipe) has effects,
+ * too; programs and debug files do not lie there, so all of these are refused.
  */
 #include "core/rights/safe_open.h"
 
@@ -79,7 +79,7 @@ int safe_open_trusted(int path_fd, uint64_t size_max)
 	if ((uint64_t)st.st_size > size_max)
 		return -EFBIG;
 	snprintf(name, sizeof(name), "/proc/self/fd/%d", path_fd);
-	/* O_NONBLOCK: a lease that the owner holds gives EAGAIN instead of waiting for its end. */
+	/* O_NONBLOCK: if the owner holds a lease, this fails with EAGAIN instead of waiting. */
 	fd = open(name, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	return fd < 0 ? -errno : fd;
 }
@@ -89,7 +89,7 @@ static bool may_not_be_asked(int path_fd)
 	return mount_trust(path_fd) != MOUNT_TRUSTED;
 }
 
-/* Opens what was looked up, and lets go of the lookup. */
+/* Opens what was looked up, and closes path_fd. */
 static int finish(int path_fd, uint64_t size_max)
 {
 	int fd;
@@ -106,8 +106,8 @@ static int finish(int path_fd, uint64_t size_max)
 static int walk_in_root(int root, const char *path, bool follow_last);
 
 /*
- * The part of a lookup that may wait for a user's FUSE server. /proc is no place for such a mount,
- * and links in it must be followed as links; a relative path begins where our caller is.
+ * Looks a path up part by part, as a user's FUSE server may be on the way. Not in /proc, where
+ * there is none and links must be followed as links, and not from our working directory.
  */
 static int look_up_by_parts(const char *path, uint64_t flags)
 {
@@ -128,7 +128,7 @@ static int look_up_by_parts(const char *path, uint64_t flags)
 	return fd;
 }
 
-/* Without openat2(2) links of /proc are followed wherever they lead. */
+/* Looks a path up without links like /proc/PID/exe; without openat2(2) they are followed. */
 static int look_up_without_magic(const char *path, uint64_t flags)
 {
 	struct open_how how = {
@@ -139,7 +139,7 @@ static int look_up_without_magic(const char *path, uint64_t flags)
 
 	if (fd >= 0)
 		return fd;
-	/* EAGAIN: no file system was asked, and one must be. EINVAL: before Linux 5.12. */
+	/* EAGAIN: not cached, so a file system must be asked. EINVAL: before Linux 5.12. */
 	if (errno == EAGAIN || errno == EINVAL) {
 		fd = look_up_by_parts(path, flags);
 		if (fd != -ENOSYS)
@@ -152,7 +152,7 @@ static int look_up_without_magic(const char *path, uint64_t flags)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Of the links in /proc that lead into mounts of others only the last part of the path is one. */
+/* Looks up a path of which only the last part may be a link like /proc/PID/exe. */
 static int look_up_magic(const char *path)
 {
 	const char *last = strrchr(path, '/');
@@ -202,7 +202,7 @@ int safe_open_no_link(const char *path, uint64_t size_max)
  */
 
 struct walk {
-	int fds[DEPTH_MAX + 1]; /* fds[0] is the root and the caller's; the last is where we are */
+	int fds[DEPTH_MAX + 1]; /* fds[0]: the caller's, the root; the last: where we are */
 	size_t depth;
 	char rest[2 * PATH_MAX]; /* what is left of the path */
 	int nr_links;
@@ -236,7 +236,7 @@ static int take_link(struct walk *w, int fd)
 	return 0;
 }
 
-/* Removes the first part of the path and copies it to `part`. False: nothing is left. */
+/* Removes the first part of the path and copies it to `part`. Returns false if nothing is left. */
 static bool next_part(struct walk *w, char part[NAME_MAX + 1], int *ret_err)
 {
 	size_t skip = strspn(w->rest, "/"), length = strcspn(w->rest + skip, "/");
@@ -260,7 +260,7 @@ static int enter(struct walk *w, int fd)
 	return 0;
 }
 
-/* Goes one part further. No part is "..": that one would be asked of a directory that can move. */
+/* Goes one part further. ".." never gets here: a directory that was moved has another parent. */
 static int step(struct walk *w, const char *part, bool follow_last)
 {
 	bool is_last = !w->rest[strspn(w->rest, "/")];
@@ -310,7 +310,7 @@ static int walk_in_root(int root, const char *path, bool follow_last)
 
 /* ---- inside a root */
 
-/* open(2) keeps O_NOFOLLOW of a descriptor with O_PATH, where it has no other meaning any more. */
+/* The mark is O_NOFOLLOW, which the kernel keeps in an O_PATH descriptor, without any effect. */
 static bool is_marked(int root)
 {
 	int flags = fcntl(root, F_GETFL);
@@ -341,7 +341,7 @@ static int look_up_in_root(int root, const char *path, bool follow_last)
 	fd = (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
 	if (fd >= 0)
 		return fd;
-	/* EAGAIN: something was renamed on the way, and the kernel cannot be sure of "..". */
+	/* EAGAIN: something was renamed meanwhile, so the kernel cannot be sure of "..". */
 	if (errno == ENOSYS || errno == EPERM || errno == EAGAIN)
 		return walk_in_root(root, path, follow_last);
 	return -errno;

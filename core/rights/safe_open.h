@@ -5,8 +5,8 @@
  * regular file of a real file system and no larger than the caller can use.
  *
  * Every descriptor is close-on-exec and is the caller's. All functions return -errno on failure:
- * -EPERM where the file is none of those that are opened, -EFBIG where it is too large, -EAGAIN
- * where its owner holds a lease on it, and otherwise what openat(2) gives.
+ * -EPERM if such a file is not opened, -EFBIG if it is too large, -EAGAIN if its owner holds a
+ * lease on it, and otherwise what openat(2) gives.
  */
 #ifndef SPROF_SAFE_OPEN_H
 #define SPROF_SAFE_OPEN_H
@@ -22,7 +22,7 @@
  */
 int safe_open(const char *path, uint64_t size_max);
 
-/* Looks up `path` in the same way, for an O_PATH descriptor of which fstat(2) may be asked. */
+/* Looks up `path` in the same way. Returns an O_PATH descriptor on which fstat(2) is safe. */
 int safe_look_up(const char *path);
 
 /* As safe_open(), but a symbolic link at the end of the path is refused with -ELOOP. */
@@ -36,27 +36,27 @@ int safe_open_no_link(const char *path, uint64_t size_max);
 int safe_open_in_root(int root, const char *path, uint64_t size_max);
 int safe_open_in_root_no_link(int root, const char *path, uint64_t size_max);
 
-/* Opens the root directory of a process (0: this one) to start from in the functions above. */
+/* Opens the root directory of a process (0: this one) for the functions above. */
 int safe_open_root_of(pid_t pid);
-/* The same of a directory of our mount namespace; no link at the end of the path is followed. */
+/* The same for a directory of our mount namespace. A link at the path's end is not followed. */
 int safe_open_root_at(const char *path);
 
 /*
- * Takes over the O_PATH descriptor of a root and returns it with a mark: no user can have mounted
- * a file system of his own below it (own_mounts.h). In roots without the mark a path is walked in
- * parts and refused (-EPERM) where it enters a mount that is not trusted.
+ * Takes over the O_PATH descriptor of a root and returns it with a mark, which says that no user
+ * can have mounted a file system of their own below it (own_mounts.h). In roots without the mark, a
+ * path is walked part by part and refused (-EPERM) if it enters a mount that is not trusted.
  */
 int safe_open_mark(int root);
 
 /*
- * Opens for reading what an O_PATH descriptor refers to, after the same checks but that of the
- * mount, which is the caller's. The O_PATH descriptor stays open.
+ * Opens for reading what an O_PATH descriptor refers to, after the same checks except that of the
+ * mount, which the caller has made. The O_PATH descriptor stays open.
  */
 int safe_open_trusted(int path_fd, uint64_t size_max);
 
 /*
  * Takes over a descriptor, or an error, of the functions above. Returns it if the file begins as
- * ELF files do; otherwise -ENOEXEC: a secret that is no ELF file must not come out as part of one.
+ * ELF files do, otherwise -ENOEXEC, so that no other file's content can be shown as part of one.
  */
 int safe_open_only_elf(int fd);
 

@@ -1,6 +1,6 @@
 /*
- * The filter is a straight list of comparisons. Since Linux 5.11 the kernel remembers which calls
- * are always allowed, so its length costs nothing where it matters.
+ * The filter is a plain list of comparisons. Since Linux 5.11 the kernel remembers which calls are
+ * always allowed, so the length of the list hardly matters.
  */
 #include "core/rights/seccomp.h"
 
@@ -27,7 +27,7 @@
 
 #define MAX_ALLOWED 200 /* a jump in a filter reaches 255 instructions */
 #define MAX_INSTRUCTIONS (MAX_ALLOWED + 24)
-#define X32_BIT 0x40000000u /* numbers from here on belong to x32, which shares x86-64's mark */
+#define X32_BIT 0x40000000u /* set in calls of x32, whose architecture value is x86-64's */
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
@@ -59,13 +59,13 @@ static struct sock_filter jump(uint16_t comparison, uint32_t value, uint8_t if_t
 	return (struct sock_filter)BPF_JUMP(BPF_JMP | comparison | BPF_K, value, if_true, if_false);
 }
 
-/* The low half of an argument, which lies first on every architecture that is known here. */
+/* The offset of an argument's low half, which comes first on every architecture known here. */
 static size_t argument(int index)
 {
 	return offsetof(struct seccomp_data, args) + (size_t)index * sizeof(uint64_t);
 }
 
-/* Starts threads, but no process: its namespaces could give it rights again. */
+/* Allows to start threads, but no process: in a new namespace it would have rights again. */
 static void allow_threads(struct filter_program *p)
 {
 	add(p, jump(BPF_JEQ, SYS_clone, 0, 4));
@@ -75,7 +75,7 @@ static void allow_threads(struct filter_program *p)
 	answer(p, SECCOMP_RET_ERRNO | EPERM);
 }
 
-/* Asks what a terminal is like. Other requests could type into it. */
+/* Allows to ask for a terminal's properties. Other requests could type into it. */
 static void allow_terminal(struct filter_program *p)
 {
 	add(p, jump(BPF_JEQ, SYS_ioctl, 0, 5));
@@ -125,7 +125,7 @@ int seccomp_allow(const int *allowed, size_t nr_allowed)
 	return 0;
 }
 
-/* What only some architectures have is below, with its condition. */
+/* Calls that only some architectures have are at the end, with conditions. */
 static const int reading[] = {
 	/* files */
 	SYS_read,
@@ -160,7 +160,7 @@ static const int reading[] = {
 	SYS_fdatasync,
 	SYS_unlinkat,
 	SYS_renameat,
-	SYS_mkdirat, /* of a folder that an export goes to */
+	SYS_mkdirat, /* for an export to a folder */
 	SYS_renameat2,
 	SYS_copy_file_range,
 	SYS_umask,
@@ -196,7 +196,7 @@ static const int reading[] = {
 	SYS_gettid,
 	SYS_exit,
 	SYS_exit_group,
-	/* what a process asks of itself */
+	/* questions about the process itself */
 	SYS_getpid,
 	SYS_getppid,
 	SYS_getuid,

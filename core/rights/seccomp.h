@@ -1,7 +1,7 @@
 /*
- * Takes system calls away from the calling process, for code that parses what others wrote. A list
+ * Takes system calls away from the calling process, for code that parses untrusted data. A list
  * names the calls that stay; every other call fails with ENOSYS, as on a kernel that lacks it, so
- * that libraries fall back to a call that is allowed or report an error.
+ * that libraries fall back to an allowed call or report an error.
  */
 #ifndef SPROF_SECCOMP_H
 #define SPROF_SECCOMP_H
@@ -10,16 +10,16 @@
 
 /*
  * Allows the system calls in `allowed` to the calling thread and to those that it starts from now
- * on, for good: at most 200 numbers of the running architecture, each once. SYS_clone starts
- * threads only, and SYS_ioctl asks only what a terminal is like. A call by the convention of
+ * on, for good: at most 200 numbers of the running architecture, each once. SYS_clone can only
+ * start threads, and SYS_ioctl only ask for a terminal's properties. A call by the convention of
  * another architecture ends the process. Sets no_new_privs. Returns 0 or -errno; -ENOSYS where the
  * kernel has no seccomp filters or the architecture is not known here.
  */
 int seccomp_allow(const int *allowed, size_t nr_allowed);
 
 /*
- * What reading commands need: files, memory and threads. No program can be started, no process
- * traced, no socket opened, and nothing of the system changed. The same results as above.
+ * The same with a fixed list for commands that read: files, memory and threads. They cannot start a
+ * program, trace a process, open a socket, or change anything of the system.
  */
 int seccomp_allow_reading(void);
 
