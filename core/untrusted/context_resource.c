@@ -31,7 +31,7 @@ struct field {
 	struct cursor bytes;
 };
 
-/* false at the end, and where the bytes are no message: then `bad` is set. */
+/* Returns false at the end, or if the bytes are no message: `bad` is set then. */
 static bool next(struct cursor *at, struct field *f)
 {
 	uint64_t tag = 0;
@@ -65,7 +65,7 @@ static void add_encoded(struct buffer *b, const uint8_t *text, size_t size)
 			buffer_printf(b, "%%%02X", text[i]);
 }
 
-/* Appends a value; false: it is empty, or of another kind. */
+/* Appends a value. Returns false if it is empty, or neither text nor a number. */
 static bool add_value(struct buffer *b, struct cursor any)
 {
 	bool found = false;
@@ -90,12 +90,12 @@ static bool add_value(struct buffer *b, struct cursor any)
 			found = false;
 		}
 		if (found)
-			break; /* a value has one kind */
+			break; /* a value has one kind, so the first one ends the search */
 	}
 	return found && !any.bad;
 }
 
-/* SDKs say unknown_service, or "unknown_service:java", where they have no name for it. */
+/* Takes the service's name; "unknown_service" and "unknown_service:java" of SDKs mean none. */
 static void take_service(struct context_resource *r, struct cursor any)
 {
 	static const char unknown[] = "unknown_service";

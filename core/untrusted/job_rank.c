@@ -1,4 +1,6 @@
-/* Looks variables up in the order of a table: the rank in the job before that in the host. */
+/*
+ * Looks variables up in the order of a table: first ranks within the job, then those in the host.
+ */
 #include "core/untrusted/job_rank.h"
 
 #include <stdio.h>
@@ -23,11 +25,11 @@ static const struct {
 };
 
 struct environment {
-	const char *text; /* ends with NUL; NULL: that of this process */
+	const char *text; /* ends with NUL; NULL: the environment of this process */
 	size_t size;
 };
 
-/* NULL: the variable is not set. */
+/* Returns the value of a variable; NULL: it is not set. */
 static const char *variable(const struct environment *e, const char *name)
 {
 	size_t length = strlen(name);
@@ -79,7 +81,7 @@ bool job_rank_parse(const char *environment, size_t size, struct job_rank *ret_r
 	bool found;
 
 	buffer_add(&b, environment, size);
-	buffer_add_char(&b, '\0'); /* what was cut off ends here */
+	buffer_add_char(&b, '\0'); /* ends text that was cut off */
 	e = (struct environment){ b.data, b.size };
 	found = find(&e, ret_rank);
 	buffer_fini(&b);

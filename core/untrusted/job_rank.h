@@ -16,19 +16,19 @@ struct process_environment;
 struct job_rank {
 	uint32_t rank;	     /* within the job, or else within the host */
 	uint32_t nr_ranks;   /* 0: unknown */
-	uint32_t local_rank; /* within the host; = rank where that is unknown */
+	uint32_t local_rank; /* within the host; = rank if unknown */
 };
 
 /*
- * By an environment as /proc/PID/environ has it, assignments that end with NUL. False: it names no
- * rank, or nonsense.
+ * Finds the rank in an environment as in /proc/PID/environ: assignments that end with NUL. Returns
+ * false if it names no rank, or nonsense.
  */
 bool job_rank_parse(const char *environment, size_t size, struct job_rank *ret_rank);
 bool job_rank_of_environment(const struct process_environment *environment,
 			     struct job_rank *ret_rank);
-/* Of a running process. False also where its environment cannot be read. */
+/* The same for a running process. False also if its environment cannot be read. */
 bool job_rank_of_process(pid_t pid, struct job_rank *ret_rank);
-/* Of this process. */
+/* The same for this process. */
 bool job_rank_own(struct job_rank *ret_rank);
 
 #endif

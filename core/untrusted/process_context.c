@@ -1,6 +1,6 @@
 /*
- * The time at which the context was published stands last and serves as a lock: it is 0 while the
- * process writes, and another one after that. So what was read between two equal headers is whole.
+ * The time of publication serves as a lock: it is 0 while the process writes, and a new one
+ * afterwards. So what was read between two equal headers is consistent.
  */
 #include "core/untrusted/process_context.h"
 
@@ -39,7 +39,7 @@ static int read_header(pid_t pid, uint64_t address, struct header *h)
 	return h->published_ns ? 0 : -EAGAIN;
 }
 
-/* 1, 0 where it has not changed, or -errno. */
+/* Returns 1, 0 if the context has not changed, or -errno. */
 static int try_read(pid_t pid, uint64_t address, uint64_t *published_ns, struct buffer *payload)
 {
 	struct header before, after;
@@ -95,8 +95,8 @@ static bool is_context(const char *name)
 }
 
 /*
- * The address of a mapping that may be one; 0 for any other. Most lines are others, and a process
- * may have 65530, so they are told by the cheapest look.
+ * Returns the address of a mapping that may be a context, or 0. It must be cheap: a process may
+ * have 65530 mappings.
  */
 static uint64_t candidate(const char *line)
 {
@@ -129,7 +129,7 @@ int process_context_find(pid_t pid, uint64_t *ret_address)
 			continue;
 		nr++;
 		err = read_header(pid, address, &h);
-		if (err == -EAGAIN) /* it is about to be published */
+		if (err == -EAGAIN) /* the context is about to be published */
 			err = 0;
 		if (err == -EPROTONOSUPPORT)
 			err = -ENOENT;

@@ -14,30 +14,30 @@
 
 #include "core/base/buffer.h"
 
-#define PROCESS_CONTEXT_MAX (64u << 10) /* bytes of one that is read */
+#define PROCESS_CONTEXT_MAX (64u << 10) /* bytes; a larger context is not read */
 
-/* 0, -ENOENT where there is none, or -errno. */
+/* Finds the context of a process. 0, -ENOENT if it has none, or -errno. */
 int process_context_find(pid_t pid, uint64_t *ret_address);
 
 /*
- * Reads the context at that address if it is another one than the one published at *published_ns; 0
- * stands for none. 1, with the payload in place of what was in the buffer; 0 where it is the same;
- * -EAGAIN while the process changes it; -ENOENT where there is none any more, -EPROTONOSUPPORT for
- * another version, -EFBIG for one that is too large, or another -errno.
+ * Reads the context at that address unless it is still the one published at *published_ns (0: read
+ * any). Returns 1, with the payload in place of the buffer's content; 0 if it is the same; -EAGAIN
+ * while the process changes it; -ENOENT if it is gone, -EPROTONOSUPPORT for another version, -EFBIG
+ * if it is too large, or another -errno.
  */
 int process_context_read(pid_t pid, uint64_t address, uint64_t *published_ns,
 			 struct buffer *payload);
 
 /* The resource of a payload. */
 struct context_resource {
-	char *service;		  /* NULL: it names none, or as good as none */
+	char *service;		  /* NULL: it names none */
 	struct buffer attributes; /* as in OTEL_RESOURCE_ATTRIBUTES: "key=value,..." */
-	size_t nr_left_out;	  /* there was no room for them, or they are no text or number */
+	size_t nr_left_out;	  /* attributes without room, or neither text nor number */
 };
 
 /*
  * Takes the resource attributes of a payload (message ProcessContext of opentelemetry-proto 1.11),
- * at most `max` bytes of text. false: it is no such message; nothing is to be freed then.
+ * at most `max` bytes of text. Returns false, with nothing to free, if it is no such message.
  */
 bool context_resource_parse(const void *payload, size_t size, size_t max,
 			    struct context_resource *ret);

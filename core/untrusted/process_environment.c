@@ -1,4 +1,4 @@
-/* The kernel shows no more than the process had room for; the limit is above that of exec(2). */
+/* The limit is above that of exec(2), so no environment that a process started with is cut. */
 #include "core/untrusted/process_environment.h"
 
 #include <stdio.h>
@@ -16,7 +16,7 @@ bool process_environment_read(pid_t pid, struct process_environment *ret_environ
 	if (!f)
 		return false;
 	buffer_add_file(&e.text, f, MAX_ENVIRONMENT);
-	buffer_add_char(&e.text, '\0'); /* what was cut off ends here */
+	buffer_add_char(&e.text, '\0'); /* ends text that was cut off */
 	fclose(f);
 	*ret_environment = e;
 	return true;

@@ -14,7 +14,7 @@ struct process_environment {
 	struct buffer text; /* ends with NUL */
 };
 
-/* false: it cannot be read; nothing is to be freed then. */
+/* Returns false, with nothing to free, if it cannot be read. */
 bool process_environment_read(pid_t pid, struct process_environment *ret_environment);
 void process_environment_fini(struct process_environment *environment);
 

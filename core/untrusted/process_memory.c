@@ -1,4 +1,4 @@
-/* The two ways stop alike at the first byte that cannot be read. */
+/* Both ways to read stop at the first byte that cannot be read. */
 #include "core/untrusted/process_memory.h"
 
 #include <errno.h>

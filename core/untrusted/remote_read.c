@@ -1,7 +1,7 @@
 /*
- * Each wait has a limit, and all waits in vain together have an allowance, so that a hundred
- * hostile processes cost hardly more than one. A reader that has a CPU or waits for one is not
- * stuck: on a busy machine it gets the time that it needs.
+ * Each wait has a limit, and all waits without an answer share an allowance, so that a hundred
+ * hostile processes cost hardly more than one. A reader that runs or waits for a CPU is not stuck:
+ * on a busy machine it gets the time that it needs.
  */
 #include "core/untrusted/remote_read.h"
 
@@ -28,10 +28,10 @@
 #define NS_PER_MS UINT64_C(1000000)
 #define LIMIT_NS (500 * NS_PER_MS)	/* of one read */
 #define SHORT_LIMIT_NS (10 * NS_PER_MS) /* once the allowance is used up */
-#define LONGEST_NS (5000 * NS_PER_MS)	/* of one read whose reader got no CPU */
+#define LONGEST_NS (5000 * NS_PER_MS)	/* of a read whose reader got no CPU */
 #define LOOK_NS (10 * NS_PER_MS)
-#define ALLOWANCE_NS (2000 * NS_PER_MS) /* of waits in vain; */
-#define ALLOWANCE_SHARE 10		/* it grows by a tenth of the time */
+#define ALLOWANCE_NS (2000 * NS_PER_MS) /* most time for waits without an answer; */
+#define ALLOWANCE_SHARE 10		/* it grows by a tenth of the elapsed time */
 #define GIVEN_UP_NS (60000 * NS_PER_MS)
 #define MAX_GIVEN_UP 4096u
 #define MAX_FILE (64u << 20)
@@ -43,14 +43,14 @@ struct given_up {
 	uint64_t until_ns;
 };
 
-/* Of the whole process, like the children that it is about. */
+/* Global, like the child processes that it describes. */
 static struct {
 	pthread_mutex_t lock;
 	struct remote_slot *slots; /* NULL: there are no readers */
 	pid_t starter;
 	int commands, files;
-	uint64_t nr_opens;	   /* that were asked for */
-	uint32_t slot;		   /* in use; NONE */
+	uint64_t nr_opens;	   /* opens that were requested */
+	uint32_t slot;		   /* the slot in use, or NONE */
 	struct given_up *given_up; /* a ring */
 	size_t given_up_capacity;
 	uint32_t nr_listed, next_listed;
@@ -82,7 +82,7 @@ void remote_read_leave(void)
 {
 	if (!readers.slots)
 		return;
-	pthread_mutex_init(&readers.lock, NULL); /* another thread of the parent may have had it */
+	pthread_mutex_init(&readers.lock, NULL); /* another thread of the parent may have held it */
 	close(readers.commands);
 	close(readers.files);
 	munmap(readers.slots, REMOTE_READERS * sizeof(struct remote_slot));
@@ -162,7 +162,7 @@ static bool command(uint32_t slot)
 	return write(readers.commands, &byte, 1) == 1;
 }
 
-/* Finds a slot for a new reader and has it started. false: all readers are stuck. */
+/* Has a new reader started. Returns false if all readers are stuck. */
 static bool start_reader(void)
 {
 	command(REMOTE_READERS);
@@ -173,7 +173,7 @@ static bool start_reader(void)
 			continue;
 		s->turn = 0;
 		s->reader = 0;
-		s->alive = 1; /* until the starter knows better */
+		s->alive = 1; /* the starter may clear it */
 		readers.slot = i;
 		return command(i);
 	}
@@ -191,7 +191,7 @@ static bool sleeps(const struct remote_slot *s)
 	return !end || strncmp(end, ") R", 3) != 0;
 }
 
-/* false: it did not answer. */
+/* Waits for the answer. Returns false if the reader did not answer in time. */
 static bool await(struct remote_slot *s, uint32_t turn, uint64_t *ret_waited_ns)
 {
 	uint64_t limit = limit_ns(), from = monotonic_ns(), waited = 0;
@@ -208,7 +208,7 @@ static bool await(struct remote_slot *s, uint32_t turn, uint64_t *ret_waited_ns)
 	return __atomic_load_n(&s->turn, __ATOMIC_ACQUIRE) != turn;
 }
 
-/* The reader is told to end, which it does at once, or when its read returns after all. */
+/* Kills a stuck reader, which ends at once or when its read returns, and gives up its target. */
 static void leave_behind(struct remote_slot *s, pid_t target, uint64_t waited_ns)
 {
 	pid_t reader = __atomic_load_n(&s->reader, __ATOMIC_ACQUIRE);
@@ -282,7 +282,7 @@ static int read_file(pid_t pid, const char *name, struct buffer *b)
 	pthread_mutex_lock(&readers.lock);
 	while ((n = ask(request, pid, 0, 0, name)) > 0 && b->size < MAX_FILE) {
 		buffer_add(b, readers.slots[readers.slot].data, (size_t)n);
-		if (n < (int64_t)REMOTE_DATA) /* its end, which saves a turn to the reader */
+		if (n < (int64_t)REMOTE_DATA) /* the end of the file: saves another request */
 			break;
 		request = REMOTE_FILE_MORE;
 	}

@@ -20,11 +20,11 @@
  */
 int remote_read_start(void);
 /*
- * In a forked child that goes on beside its parent: the readers are the parent's. The child makes
- * its reads itself, so its parent must end it where one does not return.
+ * For a forked child that runs beside its parent, as the readers are the parent's: the child makes
+ * its reads itself from now on, so the parent must kill it if one does not return.
  */
 void remote_read_leave(void);
-/* Ends them, and reports how many more processes were given up than messages said. */
+/* Ends the readers. Reports how many processes were given up without a message. */
 void remote_read_end(void);
 
 /*
@@ -33,27 +33,27 @@ void remote_read_end(void);
  */
 ssize_t remote_read(pid_t pid, uint64_t address, void *to, size_t size);
 /*
- * Opens /proc/PID/NAME to be read, of which all has been read already, up to 64 MiB. NULL with
+ * Returns a stream of /proc/PID/NAME, of which up to 64 MiB have been read into memory. NULL with
  * errno, ETIMEDOUT as above.
  */
 FILE *remote_open(pid_t pid, const char *name);
 
-/* The beginning of such a file, NUL-terminated. 0 or -errno as above; -ESRCH where it is empty. */
+/* Reads the beginning of such a file, NUL-terminated. 0 or -errno as above; -ESRCH: it is empty. */
 int remote_text(pid_t pid, const char *name, char *text, size_t size);
 
 /*
- * Looks up what the link /proc/PID/NAME leads to, as those in map_files. Returns a descriptor that
- * was opened with O_PATH, or -errno as above.
+ * Follows the link /proc/PID/NAME, such as one in map_files. Returns an O_PATH descriptor, or
+ * -errno as above.
  */
 int remote_open_link(pid_t pid, const char *name);
 
-/* As readlink(2) of such a link, or -errno as above. */
+/* Like readlink(2), for such a link; or -errno as above. */
 ssize_t remote_read_link(pid_t pid, const char *name, char *to, size_t size);
 
 /*
  * Opens /proc/PID/NAME with the flags of open(2). Returns a descriptor or -errno as above. While a
- * process is in exec(2), the kernel lets opens of its mem, exe, root and ns wait; reads through the
- * descriptor of mem may wait for the lock of the memory.
+ * process is in exec(2), opens of its mem, exe, root and ns wait. Reads through a descriptor of mem
+ * may wait for the lock of the memory.
  */
 int remote_open_file(pid_t pid, const char *name, int flags);
 

@@ -1,6 +1,6 @@
 /*
- * Both processes are forked from one that may have threads by now or soon, so they use system calls
- * only.
+ * The starter and the readers use system calls only, because the process that they are forked from
+ * may have threads.
  */
 #include "core/untrusted/remote_reader.h"
 
@@ -43,7 +43,7 @@ void remote_futex_wake(uint32_t *word)
 
 /* ---- a reader */
 
-/* The kernel copies up to the first part that is not there; the parts are pages. */
+/* Reads page by page, because the kernel copies up to the first range that is not wholly there. */
 int64_t remote_read_memory(pid_t pid, uint64_t address, void *to, size_t size)
 {
 	struct iovec pages[MAX_PAGES];
@@ -82,14 +82,14 @@ static int64_t read_file(struct remote_slot *s, int *fd)
 	if (n > 0 || *fd < 0)
 		return (int64_t)got;
 	n = n < 0 ? -errno : (int64_t)got;
-	close(*fd); /* else it would keep the process's memory */
+	close(*fd); /* an open one would keep the process's memory */
 	*fd = -1;
 	return n;
 }
 
 /*
- * The kernel takes locks of the target for this: that of the memory for a link in map_files, that
- * of exec for the memory itself.
+ * Opens a file in /proc for the recorder. The kernel takes locks of the target for it: the lock of
+ * the memory for a link in map_files, that of exec for mem.
  */
 static int64_t send_file(struct remote_slot *s)
 {
@@ -106,7 +106,7 @@ static int64_t send_file(struct remote_slot *s)
 	return err;
 }
 
-/* A reader that was left behind may have sent something too. */
+/* Descriptors with other numbers are from readers that were left behind. */
 int remote_file_take(int files, uint64_t number)
 {
 	uint64_t found;
@@ -152,7 +152,7 @@ static _Noreturn void serve(struct remote_slot *s)
 
 /* ---- the starter */
 
-/* The process dies with the one that forked it. false: that is dead already. */
+/* Has this process die with its parent. Returns false if the parent is dead already. */
 static bool die_with(pid_t parent)
 {
 	return !prctl(PR_SET_PDEATHSIG, SIGKILL) && getppid() == parent;
@@ -186,7 +186,7 @@ static void mark_ended(struct remote_slot *slots)
 				__atomic_store_n(&slots[i].alive, 0, __ATOMIC_RELEASE);
 }
 
-/* It holds no file of the recorder's: one that is stuck would keep it open for ever. */
+/* Closes the recorder's files: a reader that is stuck would keep them open for ever. */
 static void let_go_of_files(int commands, int files)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -200,7 +200,7 @@ static void let_go_of_files(int commands, int files)
 		for (int fd = 3; fd < 1024; fd++)
 			close(fd);
 	if (chdir("/"))
-		return; /* it stays where it is */
+		return; /* no harm: the old directory stays */
 }
 
 static _Noreturn void run_starter(struct remote_slot *slots, int commands, int files, pid_t parent)

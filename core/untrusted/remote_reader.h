@@ -15,7 +15,7 @@
 
 enum remote_request {
 	REMOTE_MEMORY,	  /* `size` bytes from `address` */
-	REMOTE_FILE,	  /* /proc/TARGET/NAME from its beginning */
+	REMOTE_FILE,	  /* the beginning of /proc/TARGET/NAME */
 	REMOTE_FILE_MORE, /* what follows */
 	/* opens /proc/TARGET/NAME with the flags in `size`; `address` numbers the request */
 	REMOTE_OPEN,
@@ -34,21 +34,21 @@ struct remote_slot {
 	uint8_t data[REMOTE_DATA];
 };
 
-/* Sleeps while *word is `value`, for timeout_ns at most; 0: without a limit. */
+/* Sleeps while *word is `value`, for timeout_ns at most (0: no limit). */
 void remote_futex_wait(uint32_t *word, uint32_t value, uint64_t timeout_ns);
 void remote_futex_wake(uint32_t *word);
 
 /*
- * Forks the starter. *ret_commands is the end of a pipe: the number of a slot has a reader started
- * for it; REMOTE_READERS only has readers that ended marked as not alive. *ret_files is a socket to
+ * Forks the starter. *ret_commands is a pipe for bytes: the number of a slot starts a reader for
+ * it; REMOTE_READERS only marks readers that have ended as not alive. *ret_files is a socket to
  * which readers send what they looked up (remote_file_take). Returns its process id or -errno.
  */
 pid_t remote_starter_fork(struct remote_slot *slots, int *ret_commands, int *ret_files);
 
-/* Takes the descriptor with that number out of the socket, and closes others. -ENOENT: not sent. */
+/* Takes the descriptor with that number from the socket, and closes others. -ENOENT: none came. */
 int remote_file_take(int files, uint64_t number);
 
-/* Makes the read that the slot asks for. For readers, and where there are none. */
+/* Reads memory. Called by readers, and by remote_read() where there are none. */
 int64_t remote_read_memory(pid_t pid, uint64_t address, void *to, size_t size);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * The mappings are listed in a table of fixed size, because a signal handler looks them up: a slot
- * is in use while its start is not 0. The table is the process's, as the handler is.
+ * Mappings are in a table of fixed size, because a signal handler looks them up; a slot is in use
+ * while its start is not 0. The table is global, like the handler.
  */
 #include "core/untrusted/shared_memory.h"
 
@@ -51,7 +51,7 @@ static void on_missing_page(int signal, siginfo_t *info, void *context)
 	if (g && mmap((void *)g->start, g->size, PROT_READ | PROT_WRITE,
 		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) != MAP_FAILED)
 		__atomic_store_n(&g->lost, true, __ATOMIC_RELEASE);
-	else /* not ours: the fault is repeated, and ends the process as usual */
+	else /* not ours: the fault happens again, and ends the process */
 		sigaction(signal, &(struct sigaction){ .sa_handler = SIG_DFL }, NULL);
 	errno = before;
 }
@@ -123,7 +123,7 @@ int shared_memory_new(const char *name, size_t size, enum shared_memory_rights r
 		close(fd);
 		return err;
 	}
-	/* One after the other: an old kernel refuses all of them for one that it does not know. */
+	/* Two calls, because an old kernel refuses all seals if it does not know one. */
 	fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW);
 	if (rights == SHARED_MEMORY_READ)
 		fcntl(fd, F_ADD_SEALS, F_SEAL_FUTURE_WRITE);
@@ -138,7 +138,7 @@ int shared_memory_map(int fd, size_t min, size_t max, size_t *ret_size, void **r
 	struct statfs fs;
 	struct stat st;
 
-	/* Of huge pages there may be none left when one is touched. */
+	/* Huge pages are refused: there may be none left when one is touched. */
 	if (seals < 0 || !(seals & F_SEAL_SHRINK) || fstatfs(fd, &fs) || fs.f_type != TMPFS_MAGIC)
 		return -EPERM;
 	if (fstat(fd, &st))

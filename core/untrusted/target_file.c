@@ -20,7 +20,7 @@
 
 #define TARGET_FILE_MAX (4ull << 30) /* bytes; the readers have smaller limits of their own */
 
-/* Reads the last number of the line "key:". NSpid lists the namespaces, innermost last. */
+/* Reads the last number of a line: NSpid has an id per namespace, the innermost last. */
 static bool last_number_of(const char *text, const char *key, uint32_t *ret_number)
 {
 	const char *line = strstr(text, key), *end;
@@ -68,7 +68,7 @@ static bool is_trusted(int fd, uint32_t pid)
 	struct stat file, process;
 	char path[64];
 
-	/* A second link may be one that another user made to a file that is not theirs. */
+	/* A file with several links is refused: one may be another user's. */
 	if (fstat(fd, &file) || file.st_nlink > 1)
 		return false;
 	if (file.st_uid == 0 || file.st_uid == geteuid())

@@ -1,6 +1,4 @@
-/*
- * A descriptor of O_PATH is closed without a request to the file system (open(2)).
- */
+/* An O_PATH descriptor can be closed without a request to the file system (open(2)). */
 #include "core/untrusted/target_memfd.h"
 
 #include <errno.h>
@@ -12,7 +10,7 @@
 
 #include "core/rights/own_mounts.h"
 
-/* All memfds are files of one mount, which the kernel has for itself. */
+/* Compares mounts: all memfds are on one internal mount of the kernel. */
 static bool is_memfd(int path_fd)
 {
 	int own = memfd_create("sprof", MFD_CLOEXEC);

@@ -1,8 +1,8 @@
 /*
- * Shared memory that a process of another user has made. To receive a descriptor that such a
- * process sends is not safe: closing it asks its file system, which may be a FUSE server that never
- * answers, and no signal ends that wait. So the process says which of its descriptors it is, and a
- * file that is no memfd is neither opened nor closed here.
+ * Shared memory that a process of another user has made. Receiving a descriptor from it is not
+ * safe: closing the descriptor asks the file system, which may be a FUSE server that never answers,
+ * and no signal ends that wait. So the process names one of its descriptors, and only a memfd is
+ * opened.
  */
 #ifndef SPROF_TARGET_MEMFD_H
 #define SPROF_TARGET_MEMFD_H

@@ -1,7 +1,7 @@
 /*
- * A mount is trusted if it is listed in a mount namespace that is trusted, and not as that of a
- * user's FUSE server. The target's namespace is looked at before and after its list is read: a
- * process that has left a namespace of ours for one that it made cannot come back.
+ * A mount is trusted if a trusted mount namespace lists it, and not as a user's FUSE server. The
+ * target's namespace is checked before and after its list is read: a process that has left a
+ * trusted namespace for one of its own cannot come back.
  */
 #include "core/untrusted/target_mounts.h"
 
@@ -19,7 +19,7 @@
 #include "core/rights/safe_open.h"
 #include "core/untrusted/remote_read.h"
 
-static uint64_t nr_refused; /* atomic: files are opened by several threads */
+static uint64_t nr_refused; /* atomic: several threads open files */
 
 /* Is the user namespace ours, or made by the user who runs us? */
 static bool is_trusted_user_namespace(int fd)
@@ -53,7 +53,7 @@ static ino_t trusted_namespace(pid_t pid)
 	return is_trusted ? st.st_ino : 0;
 }
 
-/* What the target's mount namespace says of a mount; nothing, if it is not trusted. */
+/* Reads what the target's mount namespace says of a mount; nothing if it is not trusted. */
 static struct mount_facts facts_of_target(pid_t pid, int path_fd)
 {
 	ino_t before = trusted_namespace(pid);
@@ -68,7 +68,7 @@ static struct mount_facts facts_of_target(pid_t pid, int path_fd)
 	return trusted_namespace(pid) == before ? facts : (struct mount_facts){ 0 };
 }
 
-/* `mount` is what mount_trust() says. */
+/* `mount` is the answer of mount_trust(). */
 static bool is_trusted(enum mount_trust mount, const struct mount_facts *facts)
 {
 	return mount == MOUNT_TRUSTED ||

@@ -1,4 +1,4 @@
-/* Users that use nothing have no entry, so the table of users is bounded by the size it guards. */
+/* A user with an empty share has no entry, so the number of entries is at most the shared size. */
 #include "core/untrusted/user_shares.h"
 
 #include <assert.h>
