@@ -49,7 +49,7 @@ static bool get_string_id(struct decoder *d, struct cursor *c, uint32_t *ret_id)
 	return true;
 }
 
-/* Marks numbers below `first` that were not seen as lost. */
+/* Marks numbers below `first` that have not come as lost. */
 static bool map_skip_to(struct decoder *d, struct id_map *map, uint32_t first)
 {
 	if (first < map->nr || first - map->nr > MAX_GAP - d->nr_gap)
@@ -140,7 +140,7 @@ static bool decode_module(struct decoder *d, struct cursor *c, uint32_t *ret_id)
 	struct cursor build_id;
 	uint64_t kind;
 
-	/* pid and ino stand for whatever the kind has there: struct profile_module. */
+	/* What pid and ino hold depends on the kind: struct profile_module. */
 	if (!get_string_id(d, c, &module.path) || !cursor_get_u32(c, &module.pid) ||
 	    !cursor_get(c, &kind) || !cursor_get(c, &module.dev) || !cursor_get(c, &module.ino) ||
 	    !cursor_get_bytes(c, BUILD_ID_MAX, &build_id))
@@ -195,7 +195,7 @@ static bool decode_threads(struct decoder *d, struct cursor *c)
 	return true;
 }
 
-/* `delta` is the sample before, to which the deltas are added. */
+/* Adds the deltas to `delta`, the sample before. */
 static bool decode_sample(struct decoder *d, struct cursor columns[NR_RECORD_COLUMNS],
 			  struct profile_sample *delta)
 {

@@ -1,7 +1,7 @@
 /*
- * Puts the content of chunks into a profile. The content is untrusted: every number is checked
+ * Decodes the content of chunks into a profile. The content is untrusted: every number is checked
  * before use. Numbers of the recording's tables are translated to ids of the profile, which differ
- * where chunks are missing or the same content was written twice.
+ * if chunks are missing or content was written twice.
  */
 #ifndef SPROF_DECODE_H
 #define SPROF_DECODE_H
@@ -19,7 +19,7 @@ struct decoder {
 	struct profile *p;
 	bool is_part; /* the recording is added to others */
 	struct recfile_part part;
-	bool is_of_other_host; /* than the wanted one: nothing more is decoded */
+	bool is_of_other_host; /* not of the wanted host: nothing more is decoded */
 	bool knows_boot;
 	uint32_t boot;		   /* the number of its boot */
 	uint64_t zero_realtime_ns; /* the time of day when this recording's clock was 0 */
@@ -30,12 +30,12 @@ struct decoder {
 	struct profile_location *locations;
 	size_t locations_capacity;
 	size_t nr_gap; /* numbers lost with missing chunks */
-	/* this and the next three bound what hostile content can make us do */
+	/* limits on what hostile content can make us do: these four */
 	uint64_t nr_string_bytes;
 	uint64_t nr_decoded_frames;
 	uint32_t nr_sums, nr_listed; /* rows of facts, with a key and without one */
 	uint64_t nr_claimed;	     /* samples in the recording, by its own count */
-	/* of the samples; min is UINT64_MAX where there is none */
+	/* of the samples; min is UINT64_MAX if there are none */
 	uint64_t min_time_ns, max_time_ns;
 };
 
@@ -43,24 +43,22 @@ struct decoder {
 void decoder_init(struct decoder *d, struct profile *p);
 void decoder_fini(struct decoder *d);
 
-/* The recording whose header has been read is added to what p holds. */
+/* Adds the recording, whose header has been read, to what the profile holds. */
 void decoder_begin_part(struct decoder *d, const struct recfile_part *part);
-/* The number of the boot it ran in, 0 where it is not added to others. */
+/* The number of the recording's boot; 0 if it is not added to others. */
 uint32_t decoder_boot(struct decoder *d);
-/* A time of the recording on the clock of the profile that it is added to. */
+/* Translates a time of the recording to the clock of the profile. */
 uint64_t decoder_time(const struct decoder *d, uint64_t time_ns);
-/* Is a time of the recording one of those that are wanted? */
+/* Is a time of the recording in the wanted span? */
 bool decoder_is_in_window(const struct decoder *d, uint64_t time_ns);
-/* Is it of the wanted host, or not known to be of another? */
+/* Is the recording of the wanted host, or not known to be of another? */
 bool decoder_wants_host(struct decoder *d);
-/*
- * Is the sample in the wanted part of the recording? If so, its time becomes that of the profile.
- */
+/* Is the sample in the wanted span? If so, translates its time to the clock of the profile. */
 bool decoder_wants(struct decoder *d, struct profile_sample *sample);
 
 /*
- * Reads the content of one chunk. Returns false where it breaks the format: what came before the
- * fault has been taken, the rest of the chunk is lost.
+ * Reads the content of one chunk. Returns false if it breaks the format: what comes before the
+ * fault is taken, the rest of the chunk is lost.
  */
 bool decoder_chunk(struct decoder *d, const struct record_chunk *chunk, const uint8_t *content,
 		   size_t size);

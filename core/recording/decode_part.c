@@ -1,6 +1,6 @@
 /*
- * Recordings of one boot have one clock, and their times stay as they are. Of other boots, and
- * after a suspend, only the time of day says how far apart they are.
+ * Recordings of one boot have the same clock, and their times stay as they are. Only the time of
+ * day tells how far apart recordings of different boots are, or with a suspend in between.
  */
 #include "core/recording/decode.h"
 
@@ -8,7 +8,7 @@
 
 #include "core/profile/profile.h"
 
-#define SAME_CLOCK_NS 1000000000ll /* by which the time of day may be set meanwhile */
+#define SAME_CLOCK_NS 1000000000ll /* the time of day may be set by less between recordings */
 
 void decoder_begin_part(struct decoder *d, const struct recfile_part *part)
 {

@@ -1,7 +1,7 @@
 /*
- * Most of the time that reading a folder takes goes to finding frames and stacks in tables that no
- * cache holds. So they are read a batch at a time, and the memory of a whole batch is asked for
- * before the first of it is compared.
+ * Reading a folder mostly waits for memory: frames and stacks are looked up in tables that no cache
+ * holds. So a batch is read at a time, and memory for all of it is fetched before the first
+ * comparison.
  */
 #include "core/recording/decode_stacks.h"
 
@@ -55,7 +55,7 @@ static bool flush_frames(struct decoder *d, struct frame_batch *b)
 	return add_all(&d->frames, ids, nr);
 }
 
-/* A frame that comes with its location, or one of a lost module, which has no frame. */
+/* Decodes a frame that comes with its location, or one of a lost module, which stays lost. */
 static bool decode_special_frame(struct decoder *d, uint32_t module, uint64_t address)
 {
 	uint32_t id = PROFILE_NONE;
@@ -93,14 +93,14 @@ bool frames_decode(struct decoder *d, struct cursor *c)
 }
 
 /*
- * Stacks that have been read and have no id yet. In d->stack lie the stack that was read last
- * before the batch, with whose frames the first one may begin, and then the batch.
+ * Stacks that have been read and have no id yet. d->stack holds the last stack before the batch,
+ * because the first one may share its frames, and then the stacks of the batch.
  */
 struct stack_batch {
 	size_t ends[PROFILE_BATCH]; /* from the beginning of the batch */
 	size_t nr;
 	size_t nr_before;     /* frames before the batch */
-	size_t last, nr_last; /* where the stack that was read last is, and its frames */
+	size_t last, nr_last; /* where the last stack begins, and how many frames it has */
 };
 
 static bool flush_stacks(struct decoder *d, struct stack_batch *b)

@@ -7,7 +7,7 @@
 struct cursor;
 struct decoder;
 
-/* Read RECORD_FRAMES and RECORD_STACKS. false: there is a fault; what is before it was taken. */
+/* Read RECORD_FRAMES and RECORD_STACKS. Return false at a fault; what comes before it is taken. */
 bool frames_decode(struct decoder *d, struct cursor *c);
 bool stacks_decode(struct decoder *d, struct cursor *c);
 

@@ -13,8 +13,8 @@
 #include "core/base/varint.h"
 
 /*
- * After this many stacks all hashes are forgotten, and stacks that come again are written again. It
- * is the most that 4 MiB of slots hold before the table would double.
+ * After so many stacks all hashes are forgotten, and stacks that recur are written again. It is
+ * what 4 MiB of slots hold before the table would double.
  */
 #define MAX_KNOWN_STACKS (3u << 17)
 
@@ -38,7 +38,7 @@ void encoder_fini(struct encoder *e)
 	free(e->previous);
 }
 
-/* Returns the offset of the record's head, where end_record() fills in the size. */
+/* Returns the offset of the record's head, in which end_record() fills in the size. */
 static size_t begin_record(struct encoder *e, enum record_type type)
 {
 	struct record_head head = { .type = type };
@@ -178,7 +178,7 @@ bool encoder_has_pending(const struct encoder *e)
 	       (e->with_symbols && e->located_frame < v->nr_frames);
 }
 
-/* ---- the tables: entry `id` to the content; `last_address` is that of the frame before */
+/* ---- the tables: each writes entry `id`; `last_address` is the address of the frame before */
 static void encode_string(struct encoder *e, uint32_t id, uint64_t *last_address)
 {
 	(void)last_address;
@@ -192,7 +192,7 @@ static void encode_module(struct encoder *e, uint32_t id, uint64_t *last_address
 	(void)last_address;
 	e->entry.size = 0;
 	buffer_add_varint(&e->entry, module->path);
-	/* pid and ino stand for whatever the kind has there: struct profile_module. */
+	/* What pid and ino hold depends on the kind: struct profile_module. */
 	buffer_add_varint(&e->entry, module->pid);
 	buffer_add_varint(&e->entry, module->kind);
 	buffer_add_varint(&e->entry, module->dev);

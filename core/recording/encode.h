@@ -3,7 +3,7 @@
  * of files: recfile_write.c compresses and writes `content`.
  *
  * The vocabulary and a hash of each stack are kept between chunks. Stacks and samples are encoded
- * when they come, and leave with their chunk.
+ * at once, and are forgotten when their chunk is written.
  */
 #ifndef SPROF_ENCODE_H
 #define SPROF_ENCODE_H
@@ -31,7 +31,7 @@ struct encoder {
 
 	struct buffer stacks; /* pending */
 	uint32_t nr_stacks;   /* ids given out */
-	uint32_t *previous;   /* the frames of the stack before in the pending record */
+	uint32_t *previous;   /* frames of the last stack in the pending record */
 	size_t nr_previous, previous_capacity;
 	struct intern stack_index;
 	uint64_t *stack_hashes; /* of the stack with id first_known_stack + i */
@@ -53,7 +53,7 @@ struct encoder {
 void encoder_init(struct encoder *e);
 void encoder_fini(struct encoder *e);
 
-/* Writes to the open chunk at once. NULL values are left out. */
+/* Writes META to the open chunk at once. NULL values are left out. */
 void encoder_meta(struct encoder *e, const char *const (*pairs)[2], size_t nr);
 
 uint32_t encoder_stack(struct encoder *e, const uint32_t *frames, size_t nr);
@@ -67,8 +67,8 @@ bool encoder_has_pending(const struct encoder *e);
 size_t encoder_pending_bytes(const struct encoder *e);
 
 /*
- * Moves pending data to `content`, about limit_bytes at most. Returns true where more is left, for
- * another chunk. After writing `content` the caller calls encoder_next_chunk().
+ * Moves pending data to `content`, about limit_bytes at most. Returns true if more is left for
+ * another chunk. The caller writes `content` and then calls encoder_next_chunk().
  */
 bool encoder_fill(struct encoder *e, size_t limit_bytes);
 void encoder_next_chunk(struct encoder *e);

@@ -1,6 +1,6 @@
 /*
- * A row is written as varints, field by field, so that small numbers take one byte. A lost string
- * reads as "", a lost thread as none, as everywhere in a recording.
+ * A row is written as varints, field by field, so small numbers take one byte. A lost string reads
+ * as "", a lost thread as none, as everywhere in a recording.
  */
 #include "core/recording/fact_rows.h"
 
@@ -12,8 +12,8 @@
 
 /*
  * Limits on the rows that are kept: a row of zeros takes two bytes in the file and 200 in memory.
- * Rows with a key are written again and again and take their room once. Rows without a key have
- * room of their own, so that they never take that of the others.
+ * Rows with a key replace earlier ones and are counted once. Rows without a key have a limit of
+ * their own, so that they never take the room of the others.
  */
 #define MAX_SUMS (1u << 21)
 #define MAX_LISTED (1u << 22)
@@ -77,7 +77,7 @@ static bool is_id(char field)
 	return field == FIELD_THREAD || field == FIELD_STACK;
 }
 
-/* Sums over the time of one recording mean nothing among others. */
+/* Sums over the whole time of a recording are not kept when it is one of several. */
 static bool is_kept_in_parts(enum fact_kind kind)
 {
 	return kind == FACT_PROCESS || kind == FACT_RANK || kind == FACT_EVENT ||
@@ -86,8 +86,8 @@ static bool is_kept_in_parts(enum fact_kind kind)
 }
 
 /*
- * The times of a part become those of the whole. false: the row is of a moment that is left out; a
- * row with a key is about a span.
+ * Translates the times of a row. Returns false if it is of a moment outside the wanted span; rows
+ * with a key are about a whole span, and stay.
  */
 static bool place_in_whole(const struct decoder *d, const struct fact_info *info, uint64_t *row)
 {

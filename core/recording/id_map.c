@@ -1,4 +1,4 @@
-/* Ids of a profile by the numbers that a recording gives them. */
+/* Numbers are dense, so the map is an array. */
 #include "core/recording/id_map.h"
 
 #include "core/base/alloc.h"

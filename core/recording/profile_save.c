@@ -1,4 +1,4 @@
-/* Strings of processes go straight into the recording where no joined rows hold them. */
+/* If the caller has no rows of processes, those of the profile go straight into the recording. */
 #include "core/recording/profile_save.h"
 
 #include "core/base/log.h"

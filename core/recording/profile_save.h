@@ -1,4 +1,4 @@
-/* A whole profile in memory becomes a recording, names included: what sprof merge and top write. */
+/* Writes a whole profile from memory to a recording, names included: for sprof merge and top. */
 #ifndef SPROF_PROFILE_SAVE_H
 #define SPROF_PROFILE_SAVE_H
 
@@ -6,8 +6,8 @@ struct process_rows;
 struct profile;
 
 /*
- * Creates the file as recfile_create() does. `processes` are what is known of processes, with
- * strings of `p`; NULL: those that `p` itself knows. 0 or -errno, reported.
+ * Creates the file as recfile_create() does. `processes`: what is known of processes, with strings
+ * of `p`; NULL: what `p` itself knows. 0 or -errno, reported.
  */
 int profile_save(const char *path, const struct profile *p, const struct process_rows *processes);
 

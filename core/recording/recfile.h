@@ -6,8 +6,8 @@
  *	symbolizer_run(recfile_vocabulary(w), ...); recfile_write_symbols(w)
  *	recfile_finish(w, &stats, end_ns); recfile_free(w)
  *
- * A recording has its final name from the beginning; there is no temporary file that is renamed at
- * the end. What kill -9 leaves must be where the user looks for it.
+ * A recording has its final name from the beginning, not a temporary one, so that what kill -9
+ * leaves is where the user looks for it.
  */
 #ifndef SPROF_RECFILE_H
 #define SPROF_RECFILE_H
@@ -25,7 +25,7 @@ struct recfile; /* a recording being written */
 /* What is known when sampling starts. NULL strings are left out. */
 struct recfile_meta {
 	const char *hostname, *kernel, *command, *source, *event, *version;
-	const char *boot; /* of the host, as the kernel calls it; in segments of a folder */
+	const char *boot; /* the kernel's id of the boot; only in segments of a folder */
 	/* Frames of files with a build-id have their names in a folder beside the recording. */
 	bool names_beside;
 	uint32_t freq_hz, nr_cpus;
@@ -40,8 +40,8 @@ struct recfile_meta {
  */
 int recfile_create(const char *path, const struct recfile_meta *meta, struct recfile **ret_file);
 /*
- * The same in an empty file that the caller has opened for writing. The descriptor is the
- * recording's from now on, and is closed where this fails.
+ * The same in an empty file that the caller has opened for writing. The recording owns the
+ * descriptor from now on; if this fails, it is closed.
  */
 int recfile_create_in(int fd, const struct recfile_meta *meta, struct recfile **ret_file);
 /* Says why recfile_create() failed. */
@@ -57,10 +57,9 @@ struct sink *recfile_sink(struct recfile *w);
 void recfile_set_stats(struct recfile *w, const struct profile_stats *stats);
 
 /*
- * Writes what is pending; what has been flushed survives the death of the recorder. The recording
- * also flushes itself at 1 MiB. Where nothing is pending, nothing is written. 0, or the -errno of
- * the first write that failed: after it nothing more is written, the file ends with its last whole
- * chunk, and samples count as lost.
+ * Writes pending data, if any; it survives the death of the recorder then. The recording also
+ * flushes itself at 1 MiB. 0, or the -errno of the first write that failed: after it nothing more
+ * is written, the file ends with its last whole chunk, and samples count as lost.
  */
 int recfile_flush(struct recfile *w);
 
@@ -68,8 +67,8 @@ uint64_t recfile_size_bytes(const struct recfile *w); /* in the file */
 uint64_t recfile_nr_lost(const struct recfile *w);    /* samples that could not be written */
 
 /*
- * The strings, modules, threads and frames that were recorded, by the sink's ids, without stacks
- * and samples: for the symbolizer.
+ * The recorded strings, modules, threads and frames, by the sink's ids, without stacks and samples:
+ * for the symbolizer.
  */
 struct profile *recfile_vocabulary(struct recfile *w);
 
@@ -77,8 +76,8 @@ struct profile *recfile_vocabulary(struct recfile *w);
 int recfile_write_symbols(struct recfile *w);
 
 /*
- * Writes the rest and marks the recording as complete. `stats` NULL: those that were set last. 0 or
- * -errno, as recfile_flush(); on failure the recording stays unfinished. Nothing may be recorded
+ * Writes the rest and marks the recording as complete. `stats` NULL: those set last. 0 or -errno,
+ * as recfile_flush(); on failure the recording stays unfinished. Nothing may be recorded
  * afterwards.
  */
 int recfile_finish(struct recfile *w, const struct profile_stats *stats, uint64_t end_ns);
@@ -86,16 +85,13 @@ int recfile_finish(struct recfile *w, const struct profile_stats *stats, uint64_
 /* Closes the file. Without recfile_finish() the recording stays unfinished. NULL is fine. */
 void recfile_free(struct recfile *w);
 
-/*
- * Returns whether a file that starts with these bytes is a recording. Eight bytes are enough; one
- * is the minimum.
- */
+/* Is a file that starts with these bytes a recording? Needs one byte; eight are certain. */
 bool recfile_is_recording(const void *data, size_t size);
 
 /*
  * Reads a recording, from a file or a pipe, into a new profile that the caller frees. What is
- * damaged or missing is left out, and counted in stats.nr_lost as far as the rest tells. In that
- * case, and for recordings that were not finished, meta.unfinished is set and *ret_note says what
+ * damaged or missing is left out, and counted in stats.nr_lost as far as it is known. In that case,
+ * and for recordings that were not finished, meta.unfinished is set and *ret_note says what
  * happened ("the recorder was killed", "damaged after chunk 12"); otherwise *ret_note is "". The
  * caller frees it.
  *
@@ -104,19 +100,17 @@ bool recfile_is_recording(const void *data, size_t size);
  */
 int recfile_read(FILE *f, struct profile **ret_profile, char **ret_note);
 
-/*
- * Reads a recording while it is written. Where the writer is killed, what it had flushed is read.
- */
+/* Reads a recording while it is written. If the writer is killed, what it had flushed is read. */
 struct recfile_follow;
 
-/* Takes over the file, which is read from its beginning. */
+/* Takes over the file and reads it from its beginning. */
 struct recfile_follow *recfile_follow_new(FILE *f);
 void recfile_follow_free(struct recfile_follow *follow); /* NULL is fine */
 
 /*
- * Adds what has been written since the last call to the profile, which belongs to `follow`; the
- * caller may take its samples out again and give frames names. Returns 1, or 0 once the recording
- * was finished and all of it is there, or -errno as recfile_read().
+ * Adds what was written since the last call to the profile, which `follow` owns; the caller may
+ * remove samples from it and name frames. Returns 1, or 0 once all of a finished recording is
+ * there, or -errno as recfile_read().
  */
 int recfile_follow_next(struct recfile_follow *follow, struct profile **ret_profile);
 
@@ -124,28 +118,27 @@ int recfile_follow_next(struct recfile_follow *follow, struct profile **ret_prof
 struct recfile_part {
 	/* Keep samples whose time of day, Unix time in ns, is in [from, to). */
 	uint64_t from_realtime_ns, to_realtime_ns;
-	const char *host; /* of other hosts it is not added; NULL: of any */
+	const char *host; /* a recording of another host is not added; NULL: any */
 	/*
-	 * Numbers what ran on one host in one boot: kernel addresses mean the same there. The
-	 * numbers are below 2^23.
+	 * Returns a number, below 2^23, for the boot of a host: within one, kernel addresses mean
+	 * the same.
 	 */
 	uint32_t (*number_of_boot)(void *context, const char *host, const char *boot);
 	void *context;
-	/* Runtime code of a process may be replaced: a number that no other recording has. */
+	/* A number that no other recording has: runtime code differs between recordings. */
 	uint32_t number;
 	/*
-	 * Times become those on the clock of the first recording that was added: what the time of
-	 * day was when its CLOCK_MONOTONIC was 0. 0: this is the first, and sets it.
+	 * The time of day when CLOCK_MONOTONIC of the first recording was 0: all times are
+	 * translated to that clock. 0: this is the first recording, and sets it.
 	 */
 	uint64_t zero_realtime_ns;
 };
 
 /*
- * Adds the recording to `p`: its samples, what they refer to, and its counters. Facts of processes,
- * events, limits, rates and costs come with it; sums over the time of a recording (locks, threads,
- * system calls) do not. p->meta gets what is not set, and unfinished is set where this recording
- * is. *ret_note as in recfile_read(). -ENOENT: it is of another host; the profile is as it was but
- * for its strings.
+ * Adds the recording to `p`: its samples, what they refer to, its counters, and facts of processes,
+ * events, limits, rates and costs; not sums over the time of a recording (locks, threads, system
+ * calls). Fills what p->meta does not have; sets unfinished if this recording is. *ret_note as in
+ * recfile_read(). -ENOENT: it is of another host; `p` has only got strings.
  */
 int recfile_add(FILE *f, struct profile *p, struct recfile_part *part, char **ret_note);
 

@@ -1,7 +1,7 @@
 /*
- * Reads the file of a recording chunk by chunk; decode.c reads what is inside. A chunk whose header
- * is intact is skipped when its content is damaged; where the header is damaged, the next header is
- * searched for. So one bad sector costs only the chunks it lies in.
+ * Reads the file of a recording chunk by chunk; decode.c reads what is inside. A chunk with damaged
+ * content is skipped; if its header is damaged, the next header is searched for. So one bad sector
+ * costs only the chunks it lies in.
  */
 #include "core/recording/recfile.h"
 
@@ -38,7 +38,7 @@ struct reader {
 	uint32_t nr_good;   /* chunks read in full */
 	uint32_t next_sequence;
 	uint32_t nr_damaged;
-	bool any_good_before;	     /* damage was found; the first after chunk ... */
+	bool any_good_before;	     /* damage was found, the first of it after chunk ... */
 	uint32_t good_before_damage; /* ... of this number */
 };
 
@@ -104,7 +104,7 @@ static int read_file_header(struct reader *r, struct profile *p)
 	}
 	memcpy(&header, r->data, sizeof(header));
 	if (header.check != XXH64(&header, offsetof(struct record_file, check), 0)) {
-		note_damage(r); /* the damaged fields are not needed to read the rest */
+		note_damage(r); /* the rest can be read without the damaged fields */
 	} else if (header.version_major != RECORD_VERSION_MAJOR) {
 		return -EPROTONOSUPPORT;
 	} else {
@@ -160,7 +160,7 @@ static void take_chunk(struct reader *r, const struct record_chunk *chunk)
 	const uint8_t *frame = r->data + r->start + sizeof(*chunk);
 
 	if (chunk->sequence < r->next_sequence) {
-		note_damage(r); /* a second copy of a chunk: its numbers are taken */
+		note_damage(r); /* a second copy of a chunk, whose numbers are taken already */
 	} else {
 		if (chunk->sequence > r->next_sequence && !r->nr_damaged)
 			note_damage(r);
@@ -191,7 +191,7 @@ static void read_chunks(struct reader *r)
 	}
 }
 
-/* Says in words why this is not a whole recording; "" where it is one. */
+/* Says in words why the recording is not whole; "" if it is. */
 static char *describe(const struct reader *r)
 {
 	if (r->nr_damaged && r->any_good_before)
@@ -210,7 +210,7 @@ static char *describe(const struct reader *r)
 	return xstrdup("the recorder was killed, or is still running");
 }
 
-/* Counts what has been read since there were `first_sample` samples, and what is missing. */
+/* Counts the samples from first_sample on, and what is missing from them. */
 static void finish_profile(struct reader *r, struct profile *p, size_t first_sample)
 {
 	const struct decoder *d = &r->decoder;
@@ -279,7 +279,7 @@ static void add_counts(uint64_t *to, const uint64_t *from, size_t nr)
 			to[i] = UINT64_MAX;
 }
 
-/* What differs is listed. */
+/* Returns one text, or a list of both if they differ. */
 static uint32_t join_text(struct profile *p, uint32_t both, uint32_t more)
 {
 	enum { MAX_SIZE = 1024 };
@@ -297,7 +297,7 @@ static uint32_t join_text(struct profile *p, uint32_t both, uint32_t more)
 	return id;
 }
 
-/* p->meta is that of one more recording, `before` that of all before it. */
+/* Joins p->meta, which is of the last recording, with `before`, which is of those before it. */
 static void join_meta(struct reader *r, struct profile *p, const struct profile_meta *before)
 {
 	struct profile_meta m = p->meta;
@@ -395,7 +395,7 @@ int recfile_follow_next(struct recfile_follow *follow, struct profile **ret_prof
 	int err = r->zstd ? 0 : -ENOMEM;
 
 	*ret_profile = follow->p;
-	clearerr(r->f); /* where the file ended before, it may go on */
+	clearerr(r->f); /* the file may have grown */
 	if (!err && !follow->has_header) {
 		if (!see(r, sizeof(struct record_file)))
 			return r->error ? r->error : 1;

@@ -165,7 +165,9 @@ static void sink_fact(struct sink *sink, enum fact_kind kind, const void *row)
 	struct recfile *w = recfile_of(sink);
 
 	encoder_fact(&w->encoder, kind, row);
-	/* The recorder says limits when it ends; copies look for the names of events. */
+	/*
+	 * The recorder reports limits from here when it ends; copies look for the names of events.
+	 */
 	if (kind == FACT_LIMIT || kind == FACT_EVENT)
 		facts_put(w->encoder.vocabulary, kind, row);
 	flush_when_full(w);
@@ -316,7 +318,7 @@ int recfile_write_symbols(struct recfile *w)
 	return recfile_flush(w);
 }
 
-/* Its bytes are in the file already, so this write needs no room on the disk. */
+/* Overwrites bytes of the header, which needs no room on the disk. */
 static int write_complete(struct recfile *w, uint64_t complete)
 {
 	return full_write_at(w->fd, &complete, sizeof(complete),

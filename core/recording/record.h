@@ -47,8 +47,8 @@
 
 #define RECORD_COMPLETE 0x4554454c504d4f43ull /* "COMPLETE" */
 /*
- * Where a write failed: this in the upper 16 bits of record_file.complete, then 16 bits of errno,
- * then 32 bits of the number of samples that could not be written, at most UINT32_MAX.
+ * record_file.complete if a write failed: this in the upper 16 bits, then 16 bits of errno, then in
+ * 32 bits the number of samples that could not be written, at most UINT32_MAX.
  */
 #define RECORD_FAILED 0xfa11ull
 
@@ -108,7 +108,6 @@ enum record_type {
 	 * size, build-id, and whatever a later version appends. In the place of pid an entry of
 	 * MODULE_NAMED has an enum function_kind, and one of MODULE_PYTHON the string number of its
 	 * code object's name; in the place of ino MODULE_PYTHON has its first line.
-	 *
 	 */
 	RECORD_MODULES = 3,
 	/* { pid, tid, comm string } */
@@ -140,13 +139,12 @@ enum record_type {
 	 * order of core/profile/facts.h: numbers, strings, thread + 1 or 0, stack + 1 or 0, zz
 	 * where signed. Unknown kinds and fields are skipped by size, fields that are missing at
 	 * the end are 0; a row replaces an earlier one of the same key.
-	 *
 	 */
 	RECORD_FACTS = 11,
 };
 
 /*
- * The columns of RECORD_SAMPLES, in this order; deltas are to the sample before in the same record.
+ * The columns of RECORD_SAMPLES, in this order; a delta is to the sample before in the same record.
  */
 enum record_column {
 	RECORD_COLUMN_TIME = 0,	  /* zz delta, ns */
@@ -163,7 +161,7 @@ enum record_column {
 
 /* The counters of struct profile_stats. */
 enum record_stat {
-	RECORD_STAT_SAMPLES = 1, /* in the chunks up to this one, and in it */
+	RECORD_STAT_SAMPLES = 1, /* in all chunks up to and including this one */
 	RECORD_STAT_LOST = 2,
 	RECORD_STAT_SNAPSHOTS = 3,
 	RECORD_STAT_THROTTLED = 4,
