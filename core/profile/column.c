@@ -1,6 +1,4 @@
-/*
- * One table row describes each column; what code may ask about a column is answered from its row.
- */
+/* A row of one table describes each column, and answers all questions about it. */
 #include "core/profile/column.h"
 
 #include <stddef.h>
@@ -108,7 +106,7 @@ const struct column_info column_table[NR_COLUMNS] = {
 		name, title, "samples", "sample", unit, NR_COLUMNS, false, false, pprof_name       \
 	}
 
-/* The columns of memory, where they are samples of sprof. */
+/* The rows of the columns of memory if sprof has sampled them. */
 static const struct column_info sampled_memory[NR_MEMORY_KINDS][NR_MEMORY_PARTS] = {
 	[MEMORY_MALLOC] = {
 		SAMPLED("allocated", "memory allocated", UNIT_BYTES, "alloc_space"),
@@ -153,7 +151,7 @@ void column_name_event(struct profile *p, const struct fact_event *event)
 
 	if (!column_is_event(event->column) || event->name >= p->nr_strings)
 		return;
-	/* A name of other characters would have to be escaped wherever it is written. */
+	/* Other names are refused, as they would have to be escaped in each output. */
 	name = profile_str(p, (uint32_t)event->name); /* strings of a profile never move */
 	if (!event_name_is_plausible(name))
 		return;
@@ -239,13 +237,13 @@ void columns_add_wall(struct profile *p)
 	p->meta.weighted = true;
 }
 
-/* By filters, and because they are idle waits. */
+/* Counts samples that filters removed, and those that are idle waits. */
 static uint64_t nr_removed(const struct profile *p, int column)
 {
 	return p->filtered.nr_samples[column] + p->idle.nr_samples[column];
 }
 
-/* The live memory to show first: of a kind that was recorded. */
+/* The live memory to show first: the first kind that was recorded. */
 static enum profile_column default_live(const struct profile *p)
 {
 	bool present[NR_COLUMNS];
@@ -262,7 +260,7 @@ enum profile_column column_default(const struct profile *p)
 	bool present[NR_COLUMNS] = { false }, any_cpu_time = false;
 	uint8_t first = p->meta.first_column;
 
-	if (p->live.kind != LIVE_AT_END) /* perhaps nothing of it: that is the answer */
+	if (p->live.kind != LIVE_AT_END) /* even if none of it is left: that is the answer */
 		return default_live(p);
 	for (size_t i = 0; i < p->nr_samples && (!any_cpu_time || first); i++) {
 		const struct profile_sample *s = &p->samples[i];
@@ -277,7 +275,7 @@ enum profile_column column_default(const struct profile *p)
 	for (int i = COLUMN_CPU + 1; i < NR_COLUMNS; i++)
 		if (present[i])
 			return (enum profile_column)i;
-	/* Nothing is left of what was removed: the column that was shown without that. */
+	/* No sample is left: the column that would be shown if none were removed. */
 	if (first && first <= NR_COLUMNS && nr_removed(p, first - 1))
 		return (enum profile_column)(first - 1);
 	for (int i = COLUMN_CPU; i < NR_COLUMNS; i++)

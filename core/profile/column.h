@@ -1,7 +1,6 @@
 /*
  * What the columns of a profile count. Values of different columns are never added: their units
- * differ, or they would count one thing twice. Code that sums samples therefore chooses a column
- * first.
+ * differ, or one thing would count twice. So code that sums samples chooses a column first.
  */
 #ifndef SPROF_COLUMN_H
 #define SPROF_COLUMN_H
@@ -32,25 +31,22 @@ struct column_info {
 	 * there.
 	 */
 	uint8_t counted_by;
-	/*
-	 * Every event is in the profile, not a sample of them: the numbers have no sampling error.
-	 */
+	/* Every event is in the profile, not a sample of them, so there is no sampling error. */
 	bool exact;
 	/*
-	 * The values are sums that another profiler made, or of samples whose weights have nothing
-	 * in common. Their number says nothing of the sampling error, so none is shown, as in exact
-	 * columns.
+	 * The values are sums that another profiler made, or samples with unrelated weights. Their
+	 * number says nothing of the sampling error, so none is shown, as in exact columns.
 	 */
 	bool sums;
 	const char *pprof_name; /* what pprof files call it; NULL: `name` */
 };
 
-/* What is the same in all profiles. */
+/* The rows that are the same in all profiles; column_info_of() also knows the others. */
 extern const struct column_info column_table[NR_COLUMNS];
 
-/* ---- memory: for each kind of it four columns */
+/* ---- memory: four columns for each kind of memory */
 
-/* Where in the four columns of its kind a column is. */
+/* The place of a column among the four of its kind. */
 enum memory_part {
 	MEMORY_ALLOCATED = 0,
 	MEMORY_ALLOCATIONS = 1,
@@ -68,7 +64,7 @@ static inline enum profile_column memory_column(enum memory_kind kind, enum memo
 	return (enum profile_column)(first + (unsigned int)part);
 }
 
-/* Of a column that is not one of memory, NR_MEMORY_KINDS. */
+/* NR_MEMORY_KINDS if the column is not one of memory. */
 static inline enum memory_kind memory_kind_of(uint64_t column)
 {
 	if (column >= COLUMN_ALLOCATED && column <= COLUMN_LIVE_OBJECTS)
@@ -90,19 +86,19 @@ static inline bool column_is_tensors(uint64_t column)
 	return column >= COLUMN_GPU_ALLOCATED && column <= COLUMN_CPU_LIVE_BLOCKS;
 }
 
-/* Of a column of memory. */
+/* `column` must be one of memory. */
 static inline enum memory_part memory_part_of(uint64_t column)
 {
 	return (enum memory_part)(column - memory_column(memory_kind_of(column), MEMORY_ALLOCATED));
 }
 
-/* Is it one of the two of some kind that say what is live? */
+/* Does the column say what is live: its bytes, or its number of blocks? */
 static inline bool column_is_live(uint64_t column)
 {
 	return column_is_memory(column) && memory_part_of(column) >= MEMORY_LIVE;
 }
 
-/* Is it one of the two of some kind that say what was allocated? */
+/* Does the column say what was allocated: its bytes, or its number of blocks? */
 static inline bool column_is_allocated(uint64_t column)
 {
 	return column_is_memory(column) && memory_part_of(column) < MEMORY_LIVE;
@@ -116,16 +112,15 @@ static inline bool column_is_event(uint64_t column)
 }
 
 /*
- * Returns what the profile says of a column: the row of the table above, but for the columns of
- * events their own names, and for memory that sprof has sampled that it consists of samples. Valid
- * as long as the profile.
+ * Returns the row of a column: that of the table above, or the profile's own for columns of events,
+ * which have names, and for memory that sprof has sampled. Valid as long as the profile.
  */
 const struct column_info *column_info_of(const struct profile *p, unsigned int column);
 
-/* Is it memory of which sprof has recorded only samples, with a known sampling error? */
+/* Is the column memory that sprof has sampled, with a known sampling error? */
 bool memory_is_sampled(const struct profile *p, unsigned int column);
 
-/* Gives a column of events its name. What is not such a column, or no string, is left out. */
+/* Gives a column of events its name. Ignores a fact without such a column or a valid string. */
 void column_name_event(struct profile *p, const struct fact_event *event);
 
 /* Returns the column of the event that a user calls `name`, or NR_COLUMNS. */
@@ -138,32 +133,32 @@ enum profile_column column_find(const char *name);
 const char *column_pprof_name(const struct column_info *info);
 
 /*
- * Sets for each column whether the profile has samples in it to show; never for the lifetimes of
- * blocks, which are for live_blocks.h alone.
+ * Sets for each column whether the profile has samples of it to show; not for lifetimes of blocks,
+ * which only live_blocks.h uses.
  */
 void columns_present(const struct profile *p, bool ret_present[NR_COLUMNS]);
 
-/* CPU time, and the two columns of waits. */
+/* Is the column CPU time, or one of the two of waits? */
 bool column_is_part_of_wall(unsigned int column);
 /*
- * Where samples of running threads and of waiting ones were taken together, their sum is wall-clock
- * time: adds that column, and makes it the one to show first. Other profiles stay as they are.
+ * If samples of running threads and of waiting ones were taken together, adds their sum, wall-clock
+ * time, as a column, and makes it the one to show first. Leaves other profiles alone.
  */
 void columns_add_wall(struct profile *p);
 
 /*
- * Returns the column to show where the user names none: live memory where a part of it was chosen,
- * the one that an imported file asks for,
- * else CPU time where there is any, else the first column that has a sample.
+ * Returns the column to show if the user names none: live memory if a part of it was chosen, else
+ * the column that an imported file asks for, else CPU time if there is any, else the first column
+ * with a sample.
  */
 enum profile_column column_default(const struct profile *p);
 
-/* Returns what that many events are called. */
+/* Returns the name of `nr` events, in the singular or the plural. */
 const char *column_events_name(const struct column_info *info, uint64_t nr);
 
 /*
- * Returns how many events of `column` a sample stands for; 0 where it belongs to another column.
- * The caller handles the weight in the column itself.
+ * Returns how many events of `column` a sample stands for; 0 if it belongs to another column. The
+ * caller handles the weight in the column itself.
  */
 static inline uint64_t column_events(const struct profile *p, enum profile_column column,
 				     const struct profile_sample *s)

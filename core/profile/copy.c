@@ -20,8 +20,8 @@ struct copier {
 	uint32_t *strings, *modules, *threads, *frames, *stacks, *functions; /* ids in the sink */
 	/* scratch: the frames of one stack */
 	uint32_t *path;
-	uint8_t columns[NR_COLUMNS]; /* in the sink; NR_COLUMNS: it has no room for the event */
-	uint32_t root;		     /* the frame of the origin, or PROFILE_NONE */
+	uint8_t columns[NR_COLUMNS]; /* the sink's; NR_COLUMNS: no room for the event */
+	uint32_t root;		     /* frame of the origin, or PROFILE_NONE */
 };
 
 static uint32_t copy_string(struct copier *c, uint32_t id)
@@ -96,7 +96,7 @@ static uint32_t copy_thread(struct copier *c, uint32_t id)
 		return PROFILE_NONE;
 	t = &c->from->threads[id];
 	pid = profile_copy_pid(c->opts->pids, t->pid);
-	if (c->threads[id] == PROFILE_NONE) /* the main thread stays that */
+	if (c->threads[id] == PROFILE_NONE) /* a main thread stays one */
 		c->threads[id] = c->sink->thread(c->sink, pid, t->tid == t->pid ? pid : t->tid,
 						 copy_string(c, t->comm));
 	return c->threads[id];
@@ -149,7 +149,7 @@ static uint8_t find_column(const struct profile *to, const char *name)
 	return c <= COLUMN_EVENT_8 ? (uint8_t)c : NR_COLUMNS;
 }
 
-/* Events of one name share a column, whatever their number in each profile. */
+/* Events with the same name share a column, whatever column they have in each profile. */
 static void copy_events(struct copier *c)
 {
 	for (unsigned int i = 0; i < NR_COLUMNS; i++)
@@ -192,7 +192,7 @@ static uint64_t copy_field(struct copier *c, char field, uint64_t value)
 	return value;
 }
 
-/* Of kinds whose rows name a process. A rank gets the host that it ran on. */
+/* Copies facts of kinds whose rows name a process. A rank gets the host that it ran on. */
 static void copy_facts(struct copier *c)
 {
 	for (int kind = 0; kind < NR_FACT_KINDS; kind++) {
@@ -264,7 +264,7 @@ static void copy_locations(struct copier *c)
 	}
 }
 
-/* Adds the modules that only functions refer to; the function must find them. */
+/* Copies modules that only functions refer to, so that copy_function() finds them. */
 static void copy_function_modules(struct copier *c)
 {
 	const struct profile *p = c->from;
@@ -282,7 +282,7 @@ static uint32_t *unknown_ids(size_t nr)
 	return ids;
 }
 
-/* FUNCTION_THREAD marks a root frame, which stands above the thread. */
+/* Makes the root frame of the origin, as FUNCTION_THREAD, which root frames of threads are too. */
 static uint32_t origin_frame(struct copier *c, const char *origin)
 {
 	struct profile_module m = { .kind = MODULE_NAMED, .function_kind = FUNCTION_THREAD };

@@ -1,7 +1,7 @@
 /*
- * Copies a profile into a sink: another profile, or a recording. Facts (facts.h) are copied if they
- * are of one process; those of all processes are not, as they would replace one another. Of what
- * processes belong to, see process_rows.h.
+ * Copies a profile into a sink: another profile, or a recording. Facts (facts.h) of a process are
+ * copied; facts about all processes would replace one another, and are not. process_rows.h joins
+ * FACT_PROCESS.
  */
 #ifndef SPROF_COPY_H
 #define SPROF_COPY_H
@@ -14,9 +14,9 @@ struct sink;
 
 struct profile_copy_opts {
 	struct sink *sink;
-	/* where names go, by the sink's ids: a profile, or that of a recording */
+	/* where names go, by the sink's ids: the sink's profile, or the recording's vocabulary */
 	struct profile *vocabulary;
-	int64_t time_shift_ns; /* added to all times that are known */
+	int64_t time_shift_ns; /* added to all known times */
 	/*
 	 * Numbers the profiles that are copied into one sink, from 0 on: the same address in two
 	 * kernels, or in two files without a build-id, is not the same code.

@@ -1,6 +1,6 @@
 /*
- * Modifiers follow the name after a colon (perf-list(1)). The colon within the name of a tracepoint
- * is told from that by the letters that modifiers have.
+ * Modifiers follow the name after a colon (perf-list(1)). What follows the colon in the name of a
+ * tracepoint has letters that are no modifiers.
  */
 #include "core/profile/event_name.h"
 

@@ -10,7 +10,7 @@
 
 #include "core/profile/profile.h"
 
-#define EVENT_NAME_MAX 63 /* longest name of an event that sprof record takes */
+#define EVENT_NAME_MAX 63 /* bytes of the longest name that sprof record accepts */
 
 /* An event that the kernel knows by a number on every machine, whether or not it can count it. */
 struct event_number {
@@ -26,21 +26,21 @@ extern const size_t nr_event_numbers;
 bool event_name_is(const char *name, const char *want);
 
 /*
- * Returns the event of that name, without modifiers, with its number in *ret; false: it has none.
- * L1-dcache-load-misses and its like are among them.
+ * Finds the number of the event with that name, without modifiers, also of cache events such as
+ * L1-dcache-load-misses. Returns false if it has none.
  */
 bool event_name_number(const char *name, struct event_number *ret);
 
 /*
- * Might it be the name of an event: a known one, a raw one (r1a8), that of a tracepoint
- * (sched:sched_switch) or of a PMU (cpu/mem-loads/)? It then needs no escaping anywhere.
+ * Can this be the name of an event: a known one, a raw one (r1a8), a tracepoint
+ * (sched:sched_switch), one of a PMU (cpu/mem-loads/)? Then no output needs to escape it.
  */
 bool event_name_is_plausible(const char *name);
 
 /*
  * The column of an event whose samples have periods of at most `max_period`, 0 = unknown. A period
- * is how far the event counted since the sample before: samples of COLUMN_CPU and COLUMN_EVENTS
- * weigh their period, samples of COLUMN_COUNT weigh 1.
+ * is what the event counted since the sample before: samples of COLUMN_CPU and COLUMN_EVENTS weigh
+ * their period, samples of COLUMN_COUNT weigh 1.
  */
 enum profile_column event_name_column(const char *name, uint64_t max_period);
 

@@ -175,7 +175,7 @@ static struct facts *facts_of(struct profile *p)
 	return p->facts;
 }
 
-/* What the profile knows of its columns of memory. */
+/* Notes in the profile which of its columns of memory are sampled. */
 static void note_memory(struct profile *p, enum fact_kind kind, const void *row)
 {
 	const struct fact_tensor_memory *tensors = row;

@@ -1,7 +1,7 @@
 /*
- * Facts: what a recording knows besides samples. They are rows of tables, one table per kind; every
- * field is a uint64_t, so that the same code writes, reads and stores rows of all kinds. facts.c
- * lists for each kind which fields are ids.
+ * Facts: what a recording knows besides samples. They are rows of tables, one table per kind. Every
+ * field is a uint64_t, so the same code writes, reads and stores rows of all kinds; facts.c lists
+ * for each kind which fields are ids.
  *
  * A kind may have a key, the first fields of a row: a later row replaces an earlier one with the
  * same key, which is how sums grow while a recording is made. Rows of kinds without a key are all
@@ -65,7 +65,7 @@ enum fact_kind {
 
 /* A GPU as one process sees it. Key: pid, device. */
 struct fact_gpu_device {
-	uint64_t pid, device; /* device: its CUDA number in that process */
+	uint64_t pid, device; /* device: CUDA's number in that process */
 	uint64_t name, uuid;  /* strings */
 	uint64_t memory_bytes, memory_bytes_per_s;
 	uint64_t cc_major, cc_minor; /* compute capability */
@@ -73,7 +73,7 @@ struct fact_gpu_device {
 	uint64_t max_registers_per_sm, max_shared_per_sm;
 	uint64_t clock_khz;
 	uint64_t peak_bytes;	   /* the peak of allocations from the driver */
-	uint64_t start_ns, end_ns; /* the time that was observed; end - start = busy_ns + idle_ns */
+	uint64_t start_ns, end_ns; /* the observed time; end_ns - start_ns = busy_ns + idle_ns */
 	uint64_t busy_ns, idle_ns; /* time in which something, or nothing, ran on any stream */
 	uint64_t kernel_ns;	   /* time in which at least one kernel ran */
 	uint64_t copy_ns;	   /* time in which at least one copy or fill ran */
@@ -90,7 +90,7 @@ enum gpu_work_kind {
 	GPU_WORK_SYNC = 5,  /* subkind: CUpti_ActivitySynchronizationType; the host waited */
 	GPU_WORK_ALLOC = 6, /* no time, only bytes */
 	GPU_WORK_FREE = 7,
-	GPU_WORK_OVERHEAD = 8, /* of CUPTI; subkind: CUpti_ActivityOverheadKind */
+	GPU_WORK_OVERHEAD = 8, /* work of CUPTI; subkind: CUpti_ActivityOverheadKind */
 	NR_GPU_WORK_KINDS
 };
 
@@ -124,7 +124,7 @@ struct fact_range {
 	uint64_t name, domain; /* strings; "" is the default domain */
 	uint64_t depth;	       /* 1 = outermost */
 	uint64_t started;      /* 1: start/end, which may cross threads; 0: push/pop */
-	/* of all runs, whether kept as FACT_RANGE_RUN or not */
+	/* of all runs, also those without a FACT_RANGE_RUN */
 	uint64_t calls, total_ns, min_ns, max_ns;
 	/* Work launched in this range and in no range inside it. */
 	uint64_t gpu_ns, launches;
@@ -139,15 +139,15 @@ struct fact_range_run {
 	uint64_t gpu_ns;       /* the sum over the work launched inside */
 	uint64_t launches;     /* the number of those launches */
 	uint64_t gpu_start_ns; /* the start of the first piece of that work */
-	/* from there to the end of the last piece; 0 where there is none */
+	/* from there to the end of the last piece; 0: no such work */
 	uint64_t gpu_duration_ns;
 	uint64_t net_bytes;  /* int64_t: device memory allocated less freed inside */
-	uint64_t peak_bytes; /* the peak above what was allocated at its start */
+	uint64_t peak_bytes; /* the peak above what was allocated when the run began */
 };
 
 /*
- * What was collected of the GPU work and ranges of a process from a moment on. No key; in order of
- * time for each process. A recording without rows is older than they are.
+ * Which GPU work and ranges of a process were collected from a moment on. No key; in order of time
+ * for each process. Recordings of older versions have no rows.
  */
 struct fact_gpu_collected {
 	uint64_t pid;
@@ -155,32 +155,32 @@ struct fact_gpu_collected {
 	uint64_t kinds; /* bits: enum gpu_kind, core/profile/gpu_kinds.h */
 };
 
-/* Each level costs less than the one before. On disk too: explicit values, append only. */
+/* Levels of cost, each less than the one before. On disk too: explicit values, append only. */
 enum gpu_cost_level {
 	GPU_COST_ALL = 0,      /* everything that was asked for */
-	GPU_COST_GRAPHS = 1,   /* the same, but CUDA graphs whole */
-	GPU_COST_WINDOWS = 2,  /* the same, but in windows, and nothing in between */
-	GPU_COST_LAUNCHES = 3, /* calls that launch, and no work of the GPU */
+	GPU_COST_GRAPHS = 1,   /* like ALL, but CUDA graphs whole */
+	GPU_COST_WINDOWS = 2,  /* like GRAPHS, but in windows with pauses */
+	GPU_COST_LAUNCHES = 3, /* calls that launch, but no work of the GPU */
 	GPU_COST_NOTHING = 4,
 	NR_GPU_COST_LEVELS
 };
 
 /*
- * How much is collected of a process from a moment on, to keep within a limit of cost (sprof record
+ * How much of a process is collected from a moment on, to keep within a limit of cost (sprof record
  * --max-overhead). No key; in order of time for each process; a process begins with GPU_COST_ALL.
  */
 struct fact_gpu_level {
 	uint64_t pid;
 	uint64_t time_ns;
 	uint64_t level;	    /* enum gpu_cost_level */
-	uint64_t cost_ppm;  /* of the time of launching threads, measured since the row before */
-	uint64_t limit_ppm; /* as it was asked for */
+	uint64_t cost_ppm;  /* part of the time of launching threads, since the row before */
+	uint64_t limit_ppm; /* the limit that was asked for */
 };
 
 /*
  * All work of one kind and name that was launched since the first pause between windows, estimated
- * from what was launched in windows. Key: the fields up to name, those of FACT_GPU_WORK. That row
- * holds what was seen: seen_calls and seen_ns of it are in the estimate.
+ * from the work launched in windows. Key: the fields up to name, as in FACT_GPU_WORK, whose row
+ * holds the observed work: seen_calls and seen_ns are its part in the estimate.
  */
 struct fact_gpu_estimate {
 	uint64_t pid, device;
@@ -213,7 +213,7 @@ struct fact_gpu_counter {
 /* Counts the runs that have no row of FACT_RANGE_RUN. */
 #define COUNTER_RUNS_LEFT_OUT "runs of ranges not kept"
 
-/* Counts work that ran when the recording ended: its time counts up to then. */
+/* Counts work that still ran when the recording ended; its time counts up to then. */
 #define COUNTER_STILL_RUNNING "activities still running at the end"
 
 /* Set to 1 for a process that was not to be recorded. */
@@ -228,9 +228,9 @@ struct fact_gpu_note {
 };
 
 /*
- * Device memory that the process holds from the driver from this moment on, as far as its
- * allocations were seen. No key; in order of time for each device. Of many changes within a short
- * time only the peak and the last are kept.
+ * Device memory that the process has from the driver from this moment on, as far as its allocations
+ * were seen. No key; in order of time for each device. Of changes in a short time, only the peak
+ * and the last one are kept.
  */
 struct fact_gpu_memory {
 	uint64_t pid, device;
@@ -273,8 +273,8 @@ struct fact_derived_rules {
 
 /*
  * How often a function was called, in all processes (sprof record --calls). Key: the fields up to
- * line. A native function has a module, no file, and in `line` a number that tells it from others
- * with its name; a Python function has a file, and `line` is its first line.
+ * line. A native function has a module and no file, and `line` tells functions of the same name
+ * apart; a Python function has a file, and `line` is its first line.
  */
 struct fact_calls {
 	uint64_t kind;	       /* enum function_kind: FUNCTION_NATIVE or FUNCTION_PYTHON */
@@ -283,7 +283,7 @@ struct fact_calls {
 	uint64_t line;
 	uint64_t calls;
 	uint64_t
-		/* 0, or how long after the start counting began: calls before that are missing */
+		/* for how long calls from the start on were not counted; 0: all were */
 		late_ns;
 };
 
@@ -303,7 +303,7 @@ struct fact_gc {
  */
 struct fact_import {
 	uint64_t pid;
-	/* numbers in that process, from 1 on; parent 0: imported by no other module */
+	/* numbers in that process, from 1 on; parent 0: not imported by a module */
 	uint64_t id, parent;
 	uint64_t name;	/* string */
 	uint64_t found; /* 0: the import failed */
@@ -312,45 +312,43 @@ struct fact_import {
 };
 
 /*
- * What a sampled process belonged to, as of its first samples, or as of the end of the recording if
- * it was new then. Key: pid; of two processes that had one number the later counts.
+ * What a sampled process belonged to when its first samples came, or at the end of the recording if
+ * it was new then. Key: pid; if two processes had one number, the later counts.
  */
 struct fact_process {
 	uint64_t pid;
 	uint64_t parent;
-	uint64_t uid;	    /* the real user, */
-	uint64_t user;	    /* string: and its name; "": not known */
-	uint64_t cgroup;    /* string: path in its hierarchy, of version 2 where there is one */
-	uint64_t container; /* string: its number or name; "": in no container */
+	uint64_t uid;	    /* the real user */
+	uint64_t user;	    /* string: the user's name; "": not known */
+	uint64_t cgroup;    /* string: path in its hierarchy, that of version 2 if there is one */
+	uint64_t container; /* string: number or name; "": in no container */
 	uint64_t engine;    /* string: "docker", "containerd", ...; "": in no container */
 };
 
 /*
- * How a thread spent the time while it was watched, by the switches of its CPUs; exact: cpu_ns +
+ * How a thread spent its time while it was watched, by the switches of CPUs. Exact: cpu_ns +
  * runnable_ns + waiting_ns = wall_ns. Key: pid, thread, start_ns.
  */
 struct fact_thread_time {
 	uint64_t pid;	   /* 0: threads of several processes */
 	uint64_t thread;   /* PROFILE_NONE: several threads that have no row of their own */
-	uint64_t start_ns; /* since when it was watched */
+	uint64_t start_ns; /* when watching began */
 	uint64_t threads;  /* how many threads the row is the sum of */
 	uint64_t wall_ns, cpu_ns, runnable_ns, waiting_ns;
 	uint64_t waits; /* times that it was switched to */
 };
 
-/*
- * The place of a process in a distributed job, as its launcher told it at its start. Key: pid.
- */
+/* The place of a process in a distributed job, as its launcher set it at its start. Key: pid. */
 struct fact_rank {
 	uint64_t pid;
 	uint64_t rank, local_rank; /* in the job, in the host */
-	uint64_t nr_ranks;	   /* of the job; 0: unknown */
-	uint64_t host;		   /* string: of a merged recording; "": that of the recording */
+	uint64_t nr_ranks;	   /* number of ranks in the job; 0: unknown */
+	uint64_t host;		   /* string: in a merged recording; "": the recording's own */
 };
 
 /*
- * What a process is to OpenTelemetry, by its environment and by what it has published in its
- * memory, which comes first; at most FACT_RESOURCE_MAX bytes of each. Key: pid.
+ * The OpenTelemetry resource of a process: what it has published in its memory, or else its
+ * environment; at most FACT_RESOURCE_MAX bytes of each. Key: pid.
  */
 struct fact_resource {
 	uint64_t pid;
@@ -366,17 +364,17 @@ enum collective_way {
 };
 
 /*
- * One collective operation, as one process took part in it. No key; those of a lane in order of
+ * The part of one process in a collective operation. No key; operations of a lane are in order of
  * time. A process arrives at start_ns; the operation cannot end before all ranks have arrived.
  */
 struct fact_collective {
 	uint64_t pid;
 	uint64_t thread; /* thread that made the call; PROFILE_NONE where the call is not known */
 	uint64_t way;	 /* enum collective_way */
-	uint64_t device; /* of a GPU: its CUDA number in that process */
-	/* what keeps operations in order: of a GPU the context and the stream */
+	uint64_t device; /* with COLLECTIVE_GPU: CUDA's number of the device in that process */
+	/* operations of a lane run in order: for a GPU, context and stream */
 	uint64_t lane;
-	uint64_t name; /* string: of the kernel, or of the function */
+	uint64_t name; /* string: name of the kernel or the function */
 	uint64_t start_ns, duration_ns;
 	uint64_t call_ahead_ns; /* int64_t: start_ns minus the start of the call; 0: unknown */
 	uint64_t stack;		/* stack of the call; PROFILE_NONE where it is not known */
@@ -387,11 +385,11 @@ struct fact_collective {
 
 #define FACT_MAX_FIELDS 32
 
-/* How it is known which thread held a lock. */
+/* How sprof knows which thread held a lock. */
 enum lock_holder {
 	HOLDER_UNKNOWN = 0,
 	HOLDER_OWNER = 1, /* the lock named it when the wait began */
-	HOLDER_WAKER = 2, /* it ended the wait */
+	HOLDER_WAKER = 2, /* the thread that ended the wait */
 };
 
 /*
@@ -400,8 +398,8 @@ enum lock_holder {
  */
 struct fact_lock_wait {
 	uint64_t pid;
-	uint64_t address;  /* 0: further locks, for which there was no room */
-	uint64_t thread;   /* PROFILE_NONE: threads of further rows */
+	uint64_t address;  /* 0: further locks without room */
+	uint64_t thread;   /* PROFILE_NONE: further threads without room */
 	uint64_t holder;   /* thread; PROFILE_NONE: not known */
 	uint64_t known_by; /* enum lock_holder */
 	uint64_t place;	   /* string: module or mapping, and the offset in it; "": not known */
@@ -416,7 +414,7 @@ struct fact_lock_wait {
 struct fact_system_call {
 	uint64_t number, name; /* name: string */
 	uint64_t calls, errors, total_ns;
-	uint64_t p50_ns, p99_ns; /* to an eighth */
+	uint64_t p50_ns, p99_ns; /* exact to an eighth */
 	uint64_t max_ns;
 };
 
@@ -458,7 +456,7 @@ struct fact_memory_sampled {
 	/* bytes between samples, the least and the greatest mean that was used */
 	uint64_t least_interval, greatest_interval;
 	uint64_t lost; /* samples that were dropped for lack of space */
-	/* Not 0: records were dropped of which nobody knows how many they were; each time is one */
+	/* how often an unknown number of records was dropped */
 	uint64_t lost_more;
 };
 
@@ -474,7 +472,7 @@ uint64_t facts_count(const struct profile *p, const char *counter);
 /* The row of a GPU by its number in a process; NULL: there is none. */
 const struct fact_gpu_device *facts_gpu_device(const struct profile *p, uint64_t pid,
 					       uint64_t device);
-/* Adds to all times. Rows whose key holds a time must not be put after that. */
+/* Adds to all times. Rows with a time in their key must not be put afterwards. */
 void facts_shift_times(struct profile *p, uint64_t shift_ns);
 void facts_free(struct facts *facts);
 

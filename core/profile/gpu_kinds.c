@@ -88,7 +88,7 @@ uint64_t gpu_kinds_not_collected(const struct profile *p)
 		collected |= c[i].kinds;
 	if (!nr)
 		return 0;
-	if (collected & GPU_KIND_KERNELS) /* then launches are seen, and graphs by their kernels */
+	if (collected & GPU_KIND_KERNELS) /* collecting kernels also shows launches, and graphs */
 		collected |= GPU_KIND_LAUNCHES | GPU_KIND_GRAPHS;
 	return GPU_KINDS_ALL & ~collected;
 }

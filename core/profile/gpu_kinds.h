@@ -1,8 +1,7 @@
 /*
  * The kinds of GPU work that a recording may collect or leave out: their names, in options and
- * outputs, and which of them a profile lacks. And the facts (facts.h) of two of them: operations
- * that mathematical libraries were asked for, by the shapes in their arguments, and samples inside
- * kernels.
+ * outputs, and which of them a profile lacks. Also facts (facts.h): the operations that calls of
+ * mathematical libraries asked for, by the shapes in their arguments, and samples inside kernels.
  */
 #ifndef SPROF_GPU_KINDS_H
 #define SPROF_GPU_KINDS_H
@@ -20,11 +19,11 @@ enum gpu_kind {
 	GPU_KIND_KERNELS = 1u << 0,
 	GPU_KIND_COPIES = 1u << 1,
 	GPU_KIND_FILLS = 1u << 2,
-	GPU_KIND_WAITS = 1u << 3,     /* of the host for the GPU */
-	GPU_KIND_OVERHEAD = 1u << 4,  /* of CUPTI itself */
+	GPU_KIND_WAITS = 1u << 3,     /* waits of the host for the GPU */
+	GPU_KIND_OVERHEAD = 1u << 4,  /* work of CUPTI itself */
 	GPU_KIND_GRAPHS = 1u << 5,    /* CUDA graphs, whole: without their kernels */
 	GPU_KIND_MEMORY = 1u << 6,    /* allocations and pools */
-	GPU_KIND_RANGES = 1u << 7,    /* of NVTX */
+	GPU_KIND_RANGES = 1u << 7,    /* ranges of NVTX */
 	GPU_KIND_LAUNCHES = 1u << 12, /* calls that launch, whether or not their work is recorded */
 	GPU_KIND_FLOPS = 1u << 13     /* operations of calls of cuBLAS and cuDNN */
 };
@@ -35,8 +34,8 @@ enum gpu_kind {
 #define GPU_KINDS_DEFAULT (GPU_KINDS_ALL & ~GPU_KIND_GRAPHS)
 
 /*
- * Parses names with commas between them. A name with "-" in front is taken away, from the default
- * if the list begins so. False for any other text, and where nothing is left.
+ * Parses names separated by commas. A "-" before a name removes it; a list that begins so begins
+ * with the default. Returns false for any other text, or if no kind is left.
  */
 bool gpu_kinds_parse(const char *text, uint64_t *ret_kinds);
 
@@ -46,27 +45,26 @@ void gpu_kinds_add(struct buffer *b, uint64_t kinds);
 void gpu_kinds_add_json(struct buffer *b, uint64_t kinds);
 
 /*
- * The kinds that no process of the recording was asked for, and 0 where the recording does not say,
- * or holds no GPU data.
+ * The kinds that were collected of no process; 0 if the recording does not say, or has no GPU data.
  */
 uint64_t gpu_kinds_not_collected(const struct profile *p);
 
 /*
- * Calls of one function of such a library from one stack. An addition and a multiplication are two
- * operations. Key: pid, id.
+ * Calls of one function of a mathematical library from one stack. An addition and a multiplication
+ * are two operations. Key: pid, id.
  */
 struct fact_gpu_flops {
 	uint64_t pid;
 	uint64_t id;	 /* 0: calls for which there was no room */
-	uint64_t stack;	 /* of the call, with its ranges nearest to the leaf */
+	uint64_t stack;	 /* the stack of the call, with NVTX ranges nearest to the leaf */
 	uint64_t call;	 /* string: "cublasSgemm_v2" */
 	uint64_t type;	 /* enum gpu_flops_type */
 	uint64_t source; /* enum gpu_flops_source */
-	/* calls that ran, whose shape is known, replays of captured ones included */
+	/* calls that ran and have a known shape, with replays of captured ones */
 	uint64_t calls;
 	uint64_t low, high; /* their operations: high * 2^64 + low */
-	uint64_t saturated; /* of the calls: with more than 2^64 - 1, counted as so many */
-	uint64_t unknown;   /* calls that ran, of a shape that is not known */
+	uint64_t saturated; /* calls with more than 2^64 - 1, counted as that */
+	uint64_t unknown;   /* calls that ran and have no known shape */
 	uint64_t failed;    /* calls that returned an error */
 	uint64_t captured;  /* calls that became nodes of a CUDA graph, and ran nothing */
 };
@@ -79,7 +77,7 @@ struct fact_gpu_flops_work {
 	uint64_t launches, total_ns;
 };
 
-/* Counts calls of mathematical libraries that found no room: they are in the row with id 0. */
+/* Counts calls of mathematical libraries without a row of their own: they are in that with id 0. */
 #define COUNTER_FLOPS_FULL "calls of libraries without room"
 
 /* Counts places from which calls of mathematical libraries are not seen. */
@@ -95,8 +93,8 @@ enum gpu_line_state {
 };
 
 /*
- * How often warps were found at an instruction of a kernel, for one reason of not going on. Key:
- * the fields up to stall. A warp that was found is in one row.
+ * Samples of warps at one instruction of a kernel, stalled for one reason. Key: the fields up to
+ * stall. Each sample counts in one row.
  */
 struct fact_gpu_pc {
 	uint64_t pid;
@@ -108,7 +106,7 @@ struct fact_gpu_pc {
 	uint64_t line;
 	uint64_t line_state; /* enum gpu_line_state */
 	uint64_t samples;
-	uint64_t idle_samples; /* of them, while the scheduler had nothing else to issue either */
+	uint64_t idle_samples; /* those with no other warp to issue either */
 };
 
 /* Counters of samples inside kernels. */

@@ -1,6 +1,6 @@
 /*
- * The hash table behind interning: content -> dense id. It holds only (hash, id) pairs of 8 bytes;
- * the content lies in the owner's array, and the owner compares it. Open addressing.
+ * The hash table behind interning: content -> dense id, by open addressing. It holds only (hash,
+ * id) pairs of 8 bytes; the owner has the content in an array, and compares it.
  */
 #ifndef SPROF_INTERN_H
 #define SPROF_INTERN_H
@@ -31,9 +31,9 @@ typedef bool intern_equal(const void *owner, uint32_t id, const void *key);
 uint32_t intern_id(struct intern *t, uint32_t hash, uint32_t next_id, intern_equal *equal,
 		   const void *owner, const void *key);
 /*
- * For callers with many keys, whose slots and entries the processor can then fetch side by side:
- * asks for the slot of a hash; and returns the first entry of that hash, which is likely to equal
- * the key, or UINT32_MAX.
+ * For callers with many keys, so that the processor fetches their slots and entries in parallel.
+ * The first fetches the slot of a hash; the second returns the first entry with that hash, which
+ * most likely equals the key, or UINT32_MAX.
  */
 static inline void intern_prefetch(const struct intern *t, uint32_t hash)
 {

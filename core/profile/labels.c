@@ -1,4 +1,4 @@
-/* The text of labels: written and taken apart here only. */
+/* Only this file writes the text of labels and takes it apart. */
 #include "core/profile/labels.h"
 
 #include <stdio.h>
@@ -33,7 +33,7 @@ bool labels_next(const char **text, struct label *ret_label)
 
 	if (!*s)
 		return false;
-	if (!equals || equals > end) /* only a damaged recording has such */
+	if (!equals || equals > end) /* only in a damaged recording */
 		equals = end;
 	tab = memchr(s, '\t', (size_t)(end - s));
 	*ret_label = (struct label){
@@ -50,7 +50,7 @@ bool labels_next(const char **text, struct label *ret_label)
 	return true;
 }
 
-/* "thread", "pid" or "tid" of its thread; false for other keys. */
+/* Does the sample's thread have this "thread", "pid" or "tid"? False for other keys. */
 static bool thread_has(const struct profile *p, const struct profile_sample *s, const char *want)
 {
 	const struct profile_thread *t;

@@ -27,12 +27,12 @@ void labels_add(struct buffer *b, const char *key, const char *value, const char
 bool labels_next(const char **text, struct label *ret_label);
 
 /*
- * Does the sample have the label "KEY=VALUE"? "thread", "pid" and "tid" are those of its thread, as
- * in the pprof files that sprof writes.
+ * Does the sample have the label "KEY=VALUE"? The keys "thread", "pid" and "tid" are of its thread,
+ * as in the pprof files that sprof writes.
  */
 bool labels_has(const struct profile *p, const struct profile_sample *s, const char *want);
 
-/* The number of a label's value that is one; negative numbers as two's complement. */
+/* The value of a label with a number; negative numbers as two's complement. */
 uint64_t label_number(const struct label *label);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * Blocks are sorted by thread, stack and time, and looked up there by each lifetime. Blocks that
- * agree in all three, which only a hostile target can make, are taken for one.
+ * Blocks are sorted by thread, stack and time, and each lifetime looks its blocks up there. Blocks
+ * that agree in all three, which only a hostile target can make, count as one.
  */
 #include "core/profile/live_blocks.h"
 
@@ -51,7 +51,7 @@ static int compare_blocks(const void *a, const void *b, void *profile)
 	return compare_keys(&x, &y);
 }
 
-/* The first block with that key, or `nr`. */
+/* Returns the index of the first block with that key, or `nr`. */
 static size_t find(const struct profile *p, const struct live_block *blocks, size_t nr,
 		   const struct key *key)
 {

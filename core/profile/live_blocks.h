@@ -15,7 +15,7 @@
 #define LIVE_BLOCK_HELD UINT64_MAX /* the end of a block that was not freed */
 
 struct live_block {
-	uint32_t sample; /* in a column of what was allocated, or of how many */
+	uint32_t sample; /* in a column of allocated bytes or of allocations */
 	uint64_t start_ns, end_ns;
 };
 
@@ -31,20 +31,20 @@ bool live_blocks_are_known(const struct profile *p);
  */
 struct live_block *live_blocks_new(const struct profile *p, size_t *ret_nr);
 
-/* The bytes in use from a moment on. */
+/* Bytes in use from a moment on. */
 struct live_point {
 	uint64_t time_ns, bytes;
 };
 
-/* Which blocks: of a kind of memory, and of one process, or of all with pid 0. */
+/* Selects blocks by the kind of memory and the process; pid 0: all processes. */
 struct live_want {
 	enum memory_kind kind;
 	uint32_t pid;
 };
 
 /*
- * Returns the bytes in use over time, of the wanted blocks: a point for each moment at which they
- * change. The caller frees the array.
+ * Returns the bytes that the wanted blocks had in use over time, a point for each change. The
+ * caller frees the array.
  */
 struct live_point *live_points_new(const struct profile *p, const struct live_block *blocks,
 				   size_t nr, const struct live_want *want, size_t *ret_nr);

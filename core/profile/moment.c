@@ -1,4 +1,4 @@
-/* strptime() knows no fractions of a second: they are read here. */
+/* Fractions of a second are parsed here, because strptime() has none. */
 #include "core/profile/moment.h"
 
 #include <ctype.h>

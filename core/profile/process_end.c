@@ -1,4 +1,4 @@
-/* The codes come from files, too, so a number that is no signal is not named as one. */
+/* Codes may come from a hostile file, so a number need not be a signal. */
 #include "core/profile/process_end.h"
 
 #include <inttypes.h>

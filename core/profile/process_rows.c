@@ -1,6 +1,6 @@
 /*
- * One row for each process number. A row that contradicts another one stays, marked, so that a
- * third profile does not bring it back.
+ * There is one row for each process number. If profiles contradict each other, the row is marked as
+ * unknown and stays, so that a third profile does not bring the process back.
  */
 #include "core/profile/process_rows.h"
 
@@ -15,7 +15,7 @@
 #include "core/profile/source.h"
 
 struct row {
-	struct fact_process of; /* with strings of the vocabulary */
+	struct fact_process of; /* its strings are in the vocabulary */
 	bool unknown;
 };
 
@@ -56,14 +56,14 @@ static uint64_t copy_string(const struct profile *from, struct profile *vocabula
 	return profile_cstring(vocabulary, profile_str(from, (uint32_t)id));
 }
 
-/* A process that lives on may get another parent. */
+/* Compares all but the parent, which can change while a process lives. */
 static bool is_same_owner(const struct fact_process *a, const struct fact_process *b)
 {
 	return a->uid == b->uid && a->user == b->user && a->cgroup == b->cgroup &&
 	       a->container == b->container && a->engine == b->engine;
 }
 
-/* Returns true where the process was known and is not any more. */
+/* Returns true if the process was known and is not any more. */
 static bool add_row(struct process_rows *r, const struct profile *from, struct profile *vocabulary,
 		    struct fact_process of)
 {
@@ -101,7 +101,7 @@ size_t process_rows_add(struct process_rows *r, const struct profile *from,
 		number_map_at(&known, of.pid, &is_new);
 		nr_forgotten += add_row(r, from, vocabulary, of);
 	}
-	/* Processes of which this profile has samples and knows nothing. */
+	/* Processes with samples of which this profile knows nothing. */
 	for (size_t i = 0; i < from->nr_threads; i++) {
 		uint32_t pid = profile_copy_pid(pids, from->threads[i].pid);
 		struct row *row;

@@ -1,7 +1,6 @@
 /*
- * What several profiles know of their processes (FACT_PROCESS), made one. Processes of different
- * hosts, or of different times, may have the same number; their samples are added up, so only what
- * is true of both is kept.
+ * Joins what several profiles know of their processes (FACT_PROCESS). Processes of different hosts
+ * or times may have the same number; their samples are added up, so only what all agree on is kept.
  */
 #ifndef SPROF_PROCESS_ROWS_H
 #define SPROF_PROCESS_ROWS_H
@@ -19,9 +18,9 @@ void process_rows_free(struct process_rows *rows); /* NULL is fine */
 /*
  * `pids` are the numbers that processes get (struct profile_copy_opts), or NULL.
  *
- * Takes the processes of a profile: those that it knows something of, and those that have samples
- * only. Strings go into `vocabulary`, the same profile each time. Returns how many processes of
- * which an earlier profile knew something are not known any more.
+ * Adds the processes of a profile: those with a FACT_PROCESS, and those with samples only. Strings
+ * go into `vocabulary`, which must be the same each time. Returns how many processes were known and
+ * are not any more.
  */
 size_t process_rows_add(struct process_rows *rows, const struct profile *from,
 			struct profile *vocabulary, struct number_map *pids);

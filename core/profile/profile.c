@@ -107,7 +107,7 @@ static uint32_t hash_of(const struct profile *p, const void *data, size_t size)
 	return (uint32_t)XXH3_64bits_withSeed(data, size, p->index->seed);
 }
 
-/* A string that would waste the rest of the common block gets a block of its own. */
+/* Gives a long string a block of its own, instead of wasting the rest of the common one. */
 static char *arena_block(struct profile_index *x, size_t size)
 {
 	struct arena_block *block = xmalloc(sizeof(*block) + size);
@@ -304,7 +304,7 @@ static uint32_t add_stack(struct profile *p, const uint32_t *frames, size_t nr)
 	return id;
 }
 
-/* Two places are kept for the stack that stands for those that are left out. */
+/* Keeps two places for the stack that stands for those that are left out. */
 static bool has_room(const struct profile *p, size_t nr)
 {
 	return nr + 3 < p->stack_frames_max && p->nr_stack_frames < p->stack_frames_max - nr - 3;
@@ -334,7 +334,7 @@ static uint32_t stack_id(struct profile *p, const uint32_t *frames, size_t nr, u
 	struct stack_key key = { .frames = frames, .nr = nr };
 	uint32_t next = p->nr_stacks, id;
 
-	if (!has_room(p, nr)) /* before its id is taken */
+	if (!has_room(p, nr)) /* checked before its id is taken */
 		return leave_out(p);
 	id = intern_id(&p->index->stacks, hash, next, stack_equal, p, &key);
 	return id == next ? add_stack(p, frames, nr) : id;
@@ -342,12 +342,12 @@ static uint32_t stack_id(struct profile *p, const uint32_t *frames, size_t nr, u
 
 uint32_t profile_stack(struct profile *p, const uint32_t *frames, size_t nr)
 {
-	if (!has_room(p, nr)) /* before it is read */
+	if (!has_room(p, nr)) /* checked before it is read */
 		return leave_out(p);
 	return stack_id(p, frames, nr, hash_of(p, frames, nr * sizeof(*frames)));
 }
 
-/* Asks for the frames of the stacks that may be equal; PROFILE_NONE: there is no such stack. */
+/* Fetches the frames of the stacks that may be equal; PROFILE_NONE: no such stack. */
 static void prefetch_stacks(const struct profile *p, const uint32_t *guesses, size_t nr)
 {
 	for (size_t i = 0; i < nr; i++) {
@@ -356,7 +356,7 @@ static void prefetch_stacks(const struct profile *p, const uint32_t *guesses, si
 		if (guesses[i] == PROFILE_NONE)
 			continue;
 		frames = &p->stack_frames[p->stacks[guesses[i]].first_frame];
-		__builtin_prefetch(frames); /* of a longer one the processor sees the direction */
+		__builtin_prefetch(frames); /* the processor fetches ahead in a longer one */
 		__builtin_prefetch(frames + 16);
 	}
 }

@@ -36,7 +36,7 @@ enum module_kind {
 	MODULE_PYTHON = 6,
 };
 
-/* Why a walk ended before the root, or what stands for frames that cannot be named. On disk too. */
+/* Why a walk ended before the root, or why frames cannot be named. On disk too. */
 enum marker {
 	MARKER_UNKNOWN = 0,	    /* the address is in no known mapping */
 	MARKER_NO_RULE = 1,	    /* no unwind rule and the frame pointer led nowhere */
@@ -45,21 +45,21 @@ enum marker {
 	MARKER_TOO_DEEP = 4,	    /* more frames than a sample holds; the middle was cut */
 	MARKER_SNAPSHOT_END = 5,    /* the copied stack bytes ended before the root */
 	MARKER_COMPAT_32BIT = 6,    /* a 32-bit program on a 64-bit kernel: not walked */
-	MARKER_NO_KERNEL_STACK = 7, /* the kernel did not give its stack */
+	MARKER_NO_KERNEL_STACK = 7, /* the kernel did not deliver its own stack */
 	MARKER_PYTHON = 8,	    /* Python frames that could not be read */
 	MARKER_NO_LAUNCH = 9,	    /* the launch of this GPU work was not seen */
 	MARKER_OVER_LIMIT = 10,	    /* the recorder's tables had no room for the code's file */
 	MARKER_PARSER_FAILED = 11,  /* reading the unwind rules of this file failed: no rule */
-	MARKER_TOO_LONG = 12,	    /* walking it further would have taken too long */
+	MARKER_TOO_LONG = 12,	    /* walking further would have taken too long */
 	/*
-	 * The same, but the root end is known: below the marker are frames that an earlier walk of
-	 * the thread found, and that are still on the stack.
+	 * Like TOO_LONG, but the root end is known: below the marker are frames that an earlier
+	 * walk of the thread found, and that are still on the stack.
 	 */
 	MARKER_LEFT_OUT = 13,
-	MARKER_REPEATED = 14, /* frames that are counted and not stored: repeat_marker.h */
-	/* No rule led on; the callers below the marker were looked for on the stack. */
+	MARKER_REPEATED = 14, /* frames that are counted, not stored: repeat_marker.h */
+	/* No rule led on; the callers below the marker were searched for on the stack. */
 	MARKER_GUESSED = 15,
-	MARKER_NO_TABLE = 16, /* the tables for this code were not made yet */
+	MARKER_NO_TABLE = 16, /* the unwind table of this code was not ready */
 	NR_MARKERS
 };
 
@@ -72,9 +72,9 @@ const char *marker_name(enum marker marker);
 int marker_from_name(const char *name, size_t size);
 
 struct profile_module {
-	uint32_t path; /* string: as the target sees it; else "[vdso]", "[kernel]", "[jit]" */
-	union {	       /* by kind; 0 in other kinds; one field of a recording */
-		/* MODULE_JIT: its process; MODULE_NAMED, MODULE_PYTHON: see there; else 0 */
+	uint32_t path; /* string: as the target sees it; or "[vdso]", "[kernel]", "[jit]" */
+	union {	       /* by kind, 0 in other kinds; one field on disk */
+		/* MODULE_JIT: its process */
 		uint32_t pid;
 		uint32_t function_kind; /* MODULE_NAMED: enum function_kind of its frames */
 		uint32_t code_name; /* MODULE_PYTHON: string: qualified name of the code object */
@@ -84,7 +84,7 @@ struct profile_module {
 	uint8_t build_id[BUILD_ID_MAX];
 	uint64_t dev;
 	union {
-		uint64_t ino;	    /* with dev the identity of the file when seen; 0 = unknown */
+		uint64_t ino;	    /* with dev the identity of the file; 0 = unknown */
 		uint64_t code_line; /* MODULE_PYTHON: first line of the code object */
 	};
 };
@@ -150,29 +150,29 @@ enum profile_column {
 	COLUMN_LIVE_OBJECTS = 14, /* how many such allocations; stacks as in LIVE */
 	COLUMN_DELAY = 15,	  /* ns that threads were blocked, below the code that caused it */
 	COLUMN_CONTENTIONS = 16,  /* how often; stacks as in DELAY */
-	COLUMN_TIME = 17,	  /* ns of a time that is none of the others */
-	COLUMN_BYTES = 18,	  /* bytes that are none of the others */
+	COLUMN_TIME = 17,	  /* ns of any other time */
+	COLUMN_BYTES = 18,	  /* any other bytes */
 	COLUMN_COST = 19,	/* events of a simulation that counted all: instructions, misses */
 	COLUMN_WAITING = 20,	/* ns that threads waited for something other than a CPU */
 	COLUMN_RUNNABLE = 21,	/* ns that threads could have run and waited for a CPU */
-	COLUMN_LONG_CALLS = 22, /* ns of each system call that took long */
+	COLUMN_LONG_CALLS = 22, /* ns of each long system call */
 	/*
 	 * Events of sprof record -e, such as page faults: a sample weighs the events since the one
-	 * before. The profile has their names: column_info_of().
+	 * before. column_info_of() has their names.
 	 */
 	COLUMN_EVENT_1 = 23,
 	COLUMN_EVENT_8 = 30,
 	/* ns on a CPU, divided by the number of the targets' threads that ran at that moment */
 	COLUMN_LATENCY = 31,
 	/*
-	 * ns from the allocation of a sampled block until it was freed: a sample when it is freed,
-	 * with thread and stack of its samples in ALLOCATED and ALLOCATIONS, which are that much
-	 * older. It says what was live at any time (live_blocks.h); no table shows it.
+	 * ns from the allocation of a sampled block until it was freed: a sample at the free, with
+	 * thread and stack of the block's samples in ALLOCATED and ALLOCATIONS, which are that much
+	 * older. Tells what was live at any time (live_blocks.h); no table shows it.
 	 */
 	COLUMN_LIFETIME = 32,
 	/*
-	 * bytes by which the memory of processes that is in RAM grew, without files, below the code
-	 * that touched it first: no allocations
+	 * bytes by which resident memory of processes grew, without files, below the code that
+	 * touched it first; these are not allocations
 	 */
 	COLUMN_GROWTH = 33,
 	/*
@@ -196,10 +196,10 @@ enum profile_column {
 	NR_COLUMNS
 };
 
-/* What hands out the memory of four columns: values of different kinds are never added. */
+/* What handed out memory; each kind has four columns. Values of different kinds are never added. */
 enum memory_kind {
 	MEMORY_MALLOC = 0,	/* malloc(3) and its kin */
-	MEMORY_GPU_TENSORS = 1, /* of any device but the CPU */
+	MEMORY_GPU_TENSORS = 1, /* tensors on any device but the CPU */
 	MEMORY_CPU_TENSORS = 2,
 	NR_MEMORY_KINDS
 };
@@ -212,7 +212,7 @@ enum memory_kind {
  * On disk too.
  */
 enum profile_gil {
-	GIL_UNKNOWN = 0,   /* the process runs no Python, or its interpreter was not read */
+	GIL_UNKNOWN = 0,   /* the process runs no Python, or its interpreter could not be read */
 	GIL_NO_THREAD = 1, /* a thread unknown to Python, in a process that runs Python */
 	GIL_HELD = 2,
 	GIL_NOT_HELD = 3,
@@ -230,7 +230,7 @@ struct profile_sample {
 	uint32_t labels; /* string: see labels.h; 0 = none */
 };
 
-/* The kind of code of a function: decides its hue, its suffix (_[k] ...) and the "kind" column. */
+/* The kind of code of a function. Decides its hue, its suffix (_[k] ...) and the "kind" column. */
 enum function_kind {
 	FUNCTION_NATIVE = 0,
 	FUNCTION_KERNEL = 1,
@@ -265,7 +265,7 @@ struct profile_location {
  * they say otherwise.
  */
 struct profile_stats {
-	/* taken and kept; without events that are counted exactly (column_info) */
+	/* taken and kept, without events that are counted exactly (column_info) */
 	uint64_t nr_samples;
 	uint64_t nr_lost;		    /* taken, but dropped for lack of space */
 	uint64_t nr_incomplete[NR_MARKERS]; /* walks that ended in that marker */
@@ -277,18 +277,18 @@ struct profile_stats {
 
 struct profile_meta {
 	uint32_t hostname, kernel, command, source, event, version; /* strings */
-	uint32_t boot; /* string: of the host; "": unknown */
+	uint32_t boot; /* string: the kernel's id of the boot; "": unknown */
 	uint32_t freq_hz;
 	uint32_t nr_cpus;
 	uint64_t start_realtime_ns; /* Unix time */
 	uint64_t start_ns, end_ns;  /* CLOCK_MONOTONIC, as sample times */
-	bool unfinished;	    /* the recording is unfinished: only what was flushed is here */
-	bool is_cut;		    /* its reader has left out what is not in the wanted time */
+	bool unfinished;	    /* the recording is unfinished: it has only what was flushed */
+	bool is_cut;		    /* the reader left out what is not in the wanted time */
 	/* Frames of files with a build-id are named beside the recording. */
 	bool names_beside;
 	/* enum profile_column + 1: what the file asks to be shown first; 0 = nothing */
 	uint8_t first_column;
-	/* The samples weigh differently, so their number says little. */
+	/* Weights of samples differ, so the number of samples says little. */
 	bool weighted;
 };
 
@@ -308,8 +308,8 @@ enum profile_live_kind {
 /* What the columns of live memory show: see output/select/live_choice.h. Not on disk. */
 struct profile_live {
 	enum profile_live_kind kind;
-	uint64_t from_ns, to_ns;	   /* of LIVE_AT the moment is to_ns */
-	uint64_t peak_ns[NR_MEMORY_KINDS]; /* of LIVE_AT_PEAK: when each kind was most */
+	uint64_t from_ns, to_ns;	   /* LIVE_AT: the moment is to_ns */
+	uint64_t peak_ns[NR_MEMORY_KINDS]; /* LIVE_AT_PEAK: when each kind had its peak */
 };
 
 struct column_info;
@@ -321,7 +321,7 @@ struct profile {
 	struct profile_stats stats;
 	struct profile_filtered filtered;
 	struct profile_filtered idle; /* waits of idle threads, removed too; not in `filtered` */
-	uint64_t nr_idle_threads;     /* that had such a wait */
+	uint64_t nr_idle_threads;     /* threads that had such a wait */
 	char **strings;		      /* [0] is ""; NUL-terminated, owned by the profile */
 	struct profile_module *modules;
 	struct profile_thread *threads;
@@ -341,22 +341,22 @@ struct profile {
 	bool has_tensors, samples_tensors;
 	/* of COLUMN_EVENT_1 and on, if FACT_EVENT has their names: column_info_of(); or NULL */
 	struct column_info *event_columns;
-	uint64_t nr_facts_left_out; /* rows that a recording has beyond those that are kept */
+	uint64_t nr_facts_left_out; /* rows of a recording without room */
 	/*
-	 * All stacks together may have that many frames, because their ids have 32 bits; tests set
-	 * less. A further stack is left out: one stack, of a marker, stands for all of these.
+	 * All stacks together have at most so many frames, because ids have 32 bits; tests set
+	 * less. Further stacks are left out: one stack with a marker stands for all of them.
 	 */
 	size_t stack_frames_max;
 	uint64_t nr_stacks_left_out;
-	uint32_t stack_left_out; /* that stack; PROFILE_NONE: not needed so far */
+	uint32_t stack_left_out; /* that one stack; PROFILE_NONE: not needed so far */
 };
 
 struct profile *profile_new(void);
 void profile_free(struct profile *p);
 
 /*
- * Interning: equal content gives an equal id. The pointers profile->X move when a table grows, so
- * keep ids across calls, not pointers. Arguments are copied.
+ * Interning: equal content gives an equal id. Tables move when they grow, so keep ids across calls,
+ * not pointers. Arguments are copied.
  */
 uint32_t profile_string(struct profile *p, const char *s, size_t length);
 uint32_t profile_cstring(struct profile *p, const char *s);
@@ -366,16 +366,16 @@ uint32_t profile_frame(struct profile *p, uint32_t module, uint64_t address);
 /* `frames` root first; an empty stack is legal. See stack_frames_max. */
 uint32_t profile_stack(struct profile *p, const uint32_t *frames, size_t nr);
 /*
- * profile_frame() and profile_stack() for up to PROFILE_BATCH of them, in order: the same ids in
- * less time, because memory is fetched for all of them at once. Of keys[], module and address
- * count. Stack i is frames[ends[i - 1]] up to frames[ends[i]]; the first begins at 0.
+ * profile_frame() and profile_stack() for up to PROFILE_BATCH entries, in order: the same ids in
+ * less time, because memory is fetched for all of them at once. Only module and address of keys[]
+ * are used. Stack i is frames[ends[i - 1]] up to frames[ends[i]]; the first begins at 0.
  */
 #define PROFILE_BATCH 16
 void profile_frame_batch(struct profile *p, const struct profile_frame *keys, size_t nr,
 			 uint32_t *ret_ids);
 void profile_stack_batch(struct profile *p, const uint32_t *frames, const size_t *ends, size_t nr,
 			 uint32_t *ret_ids);
-/* Adds the stack without looking for an equal one: for inputs that seldom repeat a stack. */
+/* Adds the stack without a search for an equal one: for inputs that seldom repeat a stack. */
 uint32_t profile_new_stack(struct profile *p, const uint32_t *frames, size_t nr);
 uint32_t profile_function(struct profile *p, const struct profile_function *function);
 
@@ -401,8 +401,8 @@ void profile_set_locations(struct profile *p, uint32_t frame,
 			   const struct profile_location *locations, size_t nr);
 
 /*
- * Adds a frame that stands for `nr` of the locations of another frame, from `first` on: for showing
- * a part of what was inlined at an address. It is not interned, so it equals no other frame.
+ * Adds a frame with `nr` of the locations of another frame, from `first` on, to show a part of what
+ * was inlined at an address. It is not interned, so it equals no other frame.
  */
 uint32_t profile_part_frame(struct profile *p, uint32_t frame, uint32_t first, uint32_t nr);
 

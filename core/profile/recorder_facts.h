@@ -6,8 +6,8 @@
 
 /* Why a recorder changed how often it samples. On disk too: explicit values, append only. */
 enum rate_reason {
-	RATE_TRIGGERED = 1,  /* a trigger fired: more often for a while */
-	RATE_CALM = 2,	     /* that while is over */
+	RATE_TRIGGERED = 1,  /* a trigger fired: a higher rate for a while */
+	RATE_CALM = 2,	     /* the time of the trigger is over */
 	RATE_OVER_LIMIT = 3, /* the recorder cost more than --max-overhead */
 	RATE_IN_LIMIT = 4,   /* it costs less again */
 	NR_RATE_REASONS
@@ -25,16 +25,13 @@ struct fact_rate {
 	uint64_t limit_ppm; /* --max-overhead; 0: none */
 };
 
-/*
- * What the recorder itself took while it recorded. Key: start_ns. A flight recorder has a row for
- * each segment.
- */
+/* What recording cost. Key: start_ns. A flight recorder has a row for each segment. */
 struct fact_cost {
 	uint64_t start_ns, duration_ns; /* the time that the row is about */
 	uint64_t cpu_ns;		/* of the recorder and the processes that it has started */
 	uint64_t kernel_ns;		/* of its BPF programs, as the kernel counts it */
 	uint64_t kernel_known;		/* 1: kernel_ns was counted */
-	uint64_t memory_bytes;		/* the most that the recorder has had in memory so far */
+	uint64_t memory_bytes;		/* the largest resident memory of the recorder so far */
 };
 
 /* The tables of a recorder that may be full. On disk too: explicit values, append only. */
@@ -50,7 +47,7 @@ enum limit {
 	LIMIT_MAPPINGS = 9,	  /* executable mappings of one process */
 	LIMIT_MEMORY = 10,	  /* memory that the kernel gives for tables */
 	LIMIT_PROCESSES = 11,	  /* processes that are followed */
-	LIMIT_CHILDREN = 12,	  /* processes that the kernel's table has room for */
+	LIMIT_CHILDREN = 12,	  /* processes in the kernel's table of children */
 	LIMIT_OPEN_FILES = 13,	  /* ulimit -n */
 	LIMIT_PYTHONS = 14,	  /* interpreters at distinct addresses */
 	LIMIT_THREADS = 15,	  /* threads of one process that can have a timer */
@@ -61,14 +58,14 @@ enum limit {
 	LIMIT_OWN_MEMORY = 20,	  /* memory that the recorder may have: files without unwind rows */
 	LIMIT_COPIES = 21,	  /* stacks through such files that are copied in a second */
 	LIMIT_OWN_SUM = 22,	  /* memory that the recorder may have: all that it takes */
-	LIMIT_OWN_NAMES = 23,	  /* the same: segments with fewer names */
+	LIMIT_OWN_NAMES = 23,	  /* the same: segments with names left out */
 	NR_LIMITS
 };
 
 /* A limit that was hit while recording. Key: limit. */
 struct fact_limit {
 	uint64_t limit; /* enum limit */
-	uint64_t text;	/* string: what it is, and what it did to the recording */
+	uint64_t text;	/* string: which limit, and what it did to the recording */
 	uint64_t count; /* times it was hit */
 };
 

@@ -1,4 +1,4 @@
-/* The address: enum marker in 8 bits, the number of frames in 8, how often in 16. */
+/* The address holds enum marker in 8 bits, the number of frames in 8, and how often in 16. */
 #include "core/profile/repeat_marker.h"
 
 #include <ctype.h>
@@ -30,7 +30,7 @@ bool repeat_marker_is(uint64_t address)
 	       times_of(address);
 }
 
-/* The largest power of two that is not above the number of times. */
+/* The largest power of two that is at most the number of times. */
 static uint32_t floor_of(uint64_t address)
 {
 	return 1u << (31 - __builtin_clz(times_of(address)));

@@ -1,8 +1,8 @@
 /*
- * The marker that stands for repeated frames in a deep stack: a recursion's frames are counted
- * instead of stored. The frame's address holds the marker, how many frames are repeated and how
- * often. The name says only between which powers of two the number lies, so that stacks that differ
- * in their depth alone have the same frames in the pictures.
+ * The marker for repeated frames in a deep stack: frames of a recursion are counted instead of
+ * stored. Its address holds the marker, how many frames are repeated and how often. Its name gives
+ * the number only as a range of powers of two, so that stacks that differ in depth alone have the
+ * same frames in pictures.
  */
 #ifndef SPROF_REPEAT_MARKER_H
 #define SPROF_REPEAT_MARKER_H
@@ -15,9 +15,9 @@
 
 /* The address of a marker frame: the nr_frames frames before it occur `times` more times. */
 uint64_t repeat_marker(uint32_t nr_frames, uint32_t times);
-/* Is it such an address? */
+/* Is the address that of such a marker? */
 bool repeat_marker_is(uint64_t address);
-/* The same for all addresses whose names are the same. */
+/* An address that stands for all addresses with the same name. */
 uint64_t repeat_marker_class(uint64_t address);
 /* "[2 frames repeated 256-511 times]" */
 void repeat_marker_name(uint64_t address, char *buf, size_t size);

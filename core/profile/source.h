@@ -57,8 +57,8 @@ enum source_runtime {
 /* How much a source sees of what a config names. */
 enum source_fit {
 	SOURCE_CANNOT,	 /* it would refuse a target */
-	SOURCE_MISSES,	 /* it would leave out something that another source sees */
-	SOURCE_MAY_MISS, /* it may leave some of that out */
+	SOURCE_MISSES,	 /* it would leave out what another source sees */
+	SOURCE_MAY_MISS, /* it may leave out some of that */
 	SOURCE_FITS,
 };
 
@@ -109,11 +109,11 @@ struct source_config {
 	enum source_clock clock;
 	bool latency; /* with each sample, count the threads of targets that run then */
 	bool wakers;  /* with waits: also who ended them */
-	/* with waits: those that take that long are all sampled, if they are few; 0: 1 ms */
+	/* with waits: longer ones are all sampled, if they are few; 0: 1 ms */
 	uint64_t wait_period_ns;
 	bool syscalls;	      /* count and time system calls */
-	uint64_t syscalls_ns; /* those that take that long become samples; 0: none */
-	bool counts_cost;     /* have the kernel count what is run there: kernel_cost() */
+	uint64_t syscalls_ns; /* longer ones become samples; 0: none */
+	bool counts_cost;     /* have the kernel count its own cost: kernel_cost() */
 	const struct memory_shares
 		*memory; /* that it may take; for the time of open(); NULL: any */
 	enum source_runtime
@@ -164,25 +164,25 @@ struct source_ops {
 	/* Stops sampling; samples that are under way still go to the sink. */
 	void (*stop)(struct source *source, struct sink *sink);
 	/*
-	 * A recording in segments: the next segment begins, under the same sink. What was kept for
-	 * the segment before is let go: files that are open for their names alone, sums over its
-	 * time. With `forget`, all ids of the sink are void, and samples that are under way may be
-	 * lost. NULL: the source cannot be recorded in segments.
+	 * Called when the next segment of a recording begins, with the same sink. Frees what was
+	 * kept for the last segment: files that are open for their names alone, sums over its time.
+	 * With `forget`, all ids of the sink become invalid, and samples under way may be lost.
+	 * NULL: the source cannot be recorded in segments.
 	 */
 	void (*turn)(struct source *source, bool forget);
 	/*
-	 * After start(): from now on so many samples a second, at most config.max_freq_hz. Each
-	 * sample has the weight of its own rate. 0 or -errno. NULL: the source cannot.
+	 * Changes the rate after start(), to at most config.max_freq_hz. Each sample is weighted by
+	 * its own rate. 0 or -errno. NULL: the source cannot change it.
 	 */
 	int (*set_rate)(struct source *source, uint32_t freq_hz);
 	/*
-	 * CPU time of what the source runs in the kernel, by the kernel's own count; without the
-	 * interrupts around it. 0, or -ENODATA where it is not counted. NULL: it cannot be.
+	 * CPU time of the source's BPF programs, as the kernel counts it, without the interrupts
+	 * around them. 0, or -ENODATA if it is not counted. NULL: it cannot be.
 	 */
 	int (*kernel_cost)(const struct source *source, uint64_t *ret_ns);
 	/*
-	 * Memory that the source has the kernel keep for it, in bytes: maps of BPF programs, rings.
-	 * A source with this hook keeps config.memory. NULL: it does not.
+	 * Bytes that the kernel holds for the source: maps of BPF programs, rings. A source with
+	 * this hook keeps config.memory; NULL: it does not.
 	 */
 	uint64_t (*kernel_memory)(const struct source *source);
 	/* Sets the counters to their values so far. */

@@ -1,6 +1,4 @@
-/*
- * What markers are called, today and in recordings of before, and which one shows how a walk ended.
- */
+/* The names of markers, today and in older recordings, and the marker for each end of a walk. */
 #include "core/profile/walk_marker.h"
 
 #include <string.h>
@@ -52,8 +50,8 @@ int marker_from_name(const char *name, size_t size)
 }
 
 /*
- * The ends of walks are finer than the markers: whatever a reader of the profile could not act upon
- * differently is "no unwind rule". Values come from rings that a target writes and may be anything.
+ * There are more ends than markers: ends that make no difference to a reader are "no unwind rule".
+ * A value may be anything, as it comes from a ring that a target writes.
  */
 int walk_marker(unsigned int end)
 {
