@@ -1,15 +1,14 @@
 /*
- * The budget of one sample. What a walk reads is up to the target, and a target may be hostile: its
- * frames may be thousands, in a circle, or in memory that is slow to reach. So all parts of a walk
- * (native frames, Python frames, code objects that are sent, bytes that are copied) charge what
- * they do to one account. The account is in units, each about as much as 10 ns of the BPF program
- * if what is read lies in no cache. Where the account is empty, the walk ends with END_TOO_LONG.
+ * The budget of one sample. A hostile target decides what a walk reads: thousands of frames, frames
+ * in a circle, or memory that is slow to reach. So all parts of a walk (native frames, Python
+ * frames, code objects that are sent, bytes that are copied) charge their work to one account. Its
+ * unit is about 10 ns of the BPF program if nothing that is read lies in a cache. When the account
+ * is empty, the walk ends with END_TOO_LONG.
  *
- * Units are only an estimate, so the BPF program grants them in slices: before each slice but the
- * first it looks whether the time of the sample is over. The first slice is enough for 2000 native
- * or Python frames, or for 40 code objects that are new. Most samples never get to a second one:
- * they pay nothing for this, and are not cut either if the hypervisor takes the CPU away for a
- * while.
+ * Units are only an estimate, so the BPF program grants them in slices, and checks before each
+ * slice but the first whether the time of the sample is over. The first slice is enough for 2000
+ * native or Python frames, or for 40 new code objects. Most samples need no second one, so they pay
+ * nothing for the clock, and are not cut if the hypervisor takes the CPU away for a while.
  */
 #ifndef SPROF_BUDGET_H
 #define SPROF_BUDGET_H
@@ -26,17 +25,17 @@
 #define COST_STEP 2u	     /* one frame up, by a rule that is known */
 #define COST_LOOKUP 20u	     /* finding a rule */
 #define COST_READ 16u	     /* reading user memory, a few cache lines of it */
-#define COST_FAULT 100u	     /* reading what is not there: the CPU takes an exception */
-#define COST_PYTHON_FRAME 2u /* beside what is read for it */
-#define COST_KIB 16u	     /* copying so many bytes into the ring */
-#define COST_SYSCALL 20u     /* of the agents, which ask the kernel what they may read, */
+#define COST_FAULT 100u	     /* reading what is not there: an exception of the CPU */
+#define COST_PYTHON_FRAME 2u /* besides what is read for it */
+#define COST_KIB 16u	     /* copying 1 KiB into the ring */
+#define COST_SYSCALL 20u     /* of agents: asking the kernel what may be read, */
 #define COST_PAGE 100u	     /* and how many pages */
 
 #define BUDGET_FIRST_SLICE 8192
 #define BUDGET_SLICE 256
-#define BUDGET_SLICES 256u /* at most: ends a walk even if the clock stands still */
+#define BUDGET_SLICES 256u /* ends a walk even if the clock stands still */
 
-/* What the agents, which watch no clock, may charge for a sample. */
+/* What agents, which watch no clock, may charge for a sample. */
 #define BUDGET_UNITS 65536
 
 struct walk_budget {

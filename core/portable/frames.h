@@ -36,10 +36,10 @@ enum walk_end {
 	END_TOO_LONG = 11,   /* the sample's budget was spent (budget.h) */
 	END_OVER_LIMIT = 12, /* the tables have no room for this file's rows (limits.h) */
 	END_NO_TABLE = 13,   /* the process has no table of mappings yet */
-	END_COPIED = 14,     /* the recorder's memory has no room for the rows: stacks are copied */
+	END_COPIED = 14,     /* rows do not fit into the recorder's memory: stacks are copied */
 };
 
-/* Returns the end of a walk whose last step had this status; WALK_OK: it ran out of room. */
+/* Returns the end of a walk by the status of its last step; WALK_OK: the walk ran out of room. */
 static __always_inline enum walk_end walk_end_of(enum walk_status status)
 {
 	switch (status) {

@@ -4,9 +4,9 @@
  *
  * A thread's PyThreadState is in a pthread key (the GILState slot), whether or not the thread holds
  * the GIL. It leads to the frames, innermost first. They come in runs: a run is the frames that one
- * call of the C function _PyEval_EvalFrameDefault works on. Each run has a boundary, an address
- * inside the C stack frame of that call; so a native frame whose [sp, CFA) holds the boundary is
- * that call, and the run replaces it.
+ * call of the C function _PyEval_EvalFrameDefault executes. Each run has a boundary, an address
+ * inside the C stack frame of that call. So the native frame whose [sp, CFA) contains the boundary
+ * is that call, and the run replaces it.
  *
  *	up to 3.9	a run is one frame and has no boundary: the call is known by its pc
  *	3.10		a run is one frame; boundary = its CFrame
@@ -27,8 +27,8 @@
 #endif
 
 /*
- * Defined by the file that includes this: 0, or not 0 where `size` bytes at `address` cannot be
- * read. size is below 256, except for names, which have at most CODE_NAME_SIZE bytes.
+ * Defined by the file that includes this. Returns 0, or not 0 if `size` bytes at `address` cannot
+ * be read. size is below 256, except for names, which have at most CODE_NAME_SIZE bytes.
  */
 static __always_inline int py_read(const struct py_walk *w, void *to, __u32 size, __u64 address);
 
@@ -56,7 +56,7 @@ static __always_inline __u8 py_byte(const __u64 *words, __u32 offset)
 	return (__u8)(py_word(words, offset) >> ((offset & 7) * 8));
 }
 
-/* Does pthread_getspecific() for the thread with that thread pointer; 0 = no value. */
+/* Like pthread_getspecific(), for the thread with that thread pointer; 0 = no value. */
 static __always_inline __u64 py_pthread_value(const struct py_walk *w, __u64 thread_pointer,
 					      __u32 key)
 {
@@ -74,8 +74,8 @@ static __always_inline __u64 py_pthread_value(const struct py_walk *w, __u64 thr
 }
 
 /*
- * Returns the address of the thread-local variable, or 0: what __tls_get_addr() does (U. Drepper,
- * "ELF Handling For Thread-Local Storage"), for a block that the thread has allocated.
+ * Returns the address of the thread-local variable, or 0. Like __tls_get_addr() (U. Drepper, "ELF
+ * Handling For Thread-Local Storage"), for a block that the thread has allocated.
  */
 static __always_inline __u64 py_tls_address(const struct py_layout *l, const struct py_walk *w,
 					    __u64 thread_pointer)
@@ -111,7 +111,7 @@ static __always_inline __u64 py_thread_state(const struct py_layout *l, const st
 	return py_pthread_value(w, thread_pointer, key[1]);
 }
 
-/* Reads the frame at w->frame. 0, or not 0 where it cannot be a frame. */
+/* Reads the frame at w->frame. Returns 0, or not 0 if it cannot be a frame. */
 static __always_inline int py_read_frame(const struct py_layout *l, struct py_walk *w)
 {
 	if (w->frame & 7)
@@ -119,17 +119,14 @@ static __always_inline int py_read_frame(const struct py_layout *l, struct py_wa
 	return py_fetch_frame(w, l->frame_size & 255, w->frame);
 }
 
-/*
- * Returns whether the current frame is a shim: no function's frame, but the mark at the end of a
- * run.
- */
+/* Is the current frame a shim, which marks the end of a run and belongs to no function? */
 static __always_inline int py_is_shim(const struct py_layout *l, const struct py_walk *w)
 {
 	return l->chain >= PY_CHAIN_CFRAME && !l->entry_flag &&
 	       py_byte(w->words, l->frame_owner) == l->shim_owner;
 }
 
-/* Returns whether the current frame is the last of its run, in versions without shims. */
+/* Is the current frame the last of its run? For versions without shims. */
 static __always_inline int py_is_last(const struct py_layout *l, const struct py_walk *w)
 {
 	return l->chain < PY_CHAIN_CFRAME ||
@@ -144,7 +141,7 @@ static __always_inline void py_take_code(const struct py_layout *l, struct py_wa
 		w->code &= ~3ull;
 }
 
-/* Reads the code object of the current frame. 0, or not 0 where there is none. */
+/* Reads the code object of the current frame. Returns 0, or not 0 if there is none. */
 static __always_inline int py_read_code(const struct py_layout *l, struct py_walk *w)
 {
 	py_take_code(l, w);
@@ -179,11 +176,11 @@ static __always_inline __u64 py_read_position(const struct py_layout *l, const s
 	}
 }
 
-#define PY_STATE_READ 192u /* bytes of a thread's state that are read; it is larger */
+#define PY_STATE_READ 192u /* bytes read of a thread's state, which is larger */
 
 /*
- * Reads a word of the thread's state, whose first part is in w->object. 0, or not 0 where that
- * fails.
+ * Reads a word of the thread's state, whose first part is in w->object. Returns 0, or not 0 on
+ * failure.
  */
 static __always_inline int py_state_word(const struct py_walk *w, __u32 offset, __u64 *ret)
 {
@@ -194,8 +191,8 @@ static __always_inline int py_state_word(const struct py_walk *w, __u32 offset, 
 }
 
 /*
- * Finds where the thread's frames begin. 0 with w->frame set (PY_CHAIN_CFRAME: w->cframe); not 0
- * where the thread has no Python frames, or w->broken is set. py_next_run() or the like comes next.
+ * Finds the thread's first frame, for py_next_run() or the like. Returns 0 with w->frame set
+ * (PY_CHAIN_CFRAME: w->cframe); not 0 if the thread has no Python frames, or w->broken is set.
  */
 static __always_inline int py_begin(const struct py_layout *l, struct py_walk *w,
 				    __u64 thread_pointer)
@@ -228,8 +225,8 @@ broken:
 }
 
 /*
- * Returns whether the thread holds the GIL, as enum profile_gil. Needs the thread's state, which
- * py_begin() finds. A thread that releases the GIL stays its last holder, so "held" is checked too.
+ * Returns whether the thread holds the GIL, as enum profile_gil. Must be called after py_begin(). A
+ * thread that releases the GIL stays its last holder, so "held" is checked too.
  */
 static __always_inline __u32 py_gil(const struct py_layout *l, const struct py_walk *w)
 {
@@ -247,8 +244,8 @@ static __always_inline __u32 py_gil(const struct py_layout *l, const struct py_w
 }
 
 /*
- * Reads the CFrame at w->cframe: the first frame of its run, and the CFrame before it. 0 = read.
- * The bytes go through w->object because the BPF stack is small.
+ * Reads the CFrame at w->cframe: the first frame of its run, and the CFrame before it. Returns 0 if
+ * it was read. The bytes go through w->object, because the BPF stack is small.
  */
 static __always_inline int py_read_cframe(const struct py_layout *l, struct py_walk *w,
 					  __u64 *ret_frame, __u64 *ret_previous)
@@ -263,9 +260,9 @@ static __always_inline int py_read_cframe(const struct py_layout *l, struct py_w
 }
 
 /*
- * One step of the search for the end of a run, from w->scan on. 0: w->scan is the next frame. 1:
- * this frame was the last; w->boundary is the shim, in versions that have shims, and w->scan the
- * first frame of the next run. -1: this is not a frame.
+ * One step of the search for the end of a run. Returns 0: w->scan is the next frame; 1: this was
+ * the last frame, w->boundary is the shim, in versions with shims, and w->scan the first frame of
+ * the next run; -1: this is not a frame.
  */
 static __always_inline int py_scan_step(const struct py_layout *l, struct py_walk *w)
 {

@@ -1,11 +1,11 @@
 /*
  * The walk over the Python frames of a thread, run by run, and the naming of code objects. The BPF
- * program and the code inside a target share it; pyframes.h has the reads beneath it. The native
- * walk asks at each of its frames whether that frame called the current run (py_run_is_at); if so,
- * it keeps the run and goes on to the next.
+ * program and the code inside a target share it; pyframes.h has the reads. At each of its frames,
+ * the native walk asks whether that frame executes the current run (py_run_is_at); if so, it keeps
+ * the run and goes on to the next run.
  *
- * A file that includes this defines, besides py_read(), the five functions below. `home` is its own
- * context, which is passed through.
+ * A file that includes this defines, besides py_read(), the functions declared below. They get
+ * `home`, a pointer of that file's own.
  */
 #ifndef SPROF_PYRUNS_H
 #define SPROF_PYRUNS_H
@@ -14,24 +14,22 @@
 #include "core/portable/pyframes.h"
 
 /*
- * Returns the number of the current code object (walk.object), and sends the object if that was not
- * done; 0 where there is no room.
+ * Returns the number of the current code object (walk.object), and sends the object if it was not
+ * sent yet; 0 if there is no room.
  */
 static __always_inline __u64 py_code_id(const struct py_layout *l, struct py_runs *r, void *home);
-/*
- * Returns the number of the code object at walk.code where it is known without reading it; else 0.
- */
+/* Returns the number of the code object at walk.code if it is known without reading it; else 0. */
 static __always_inline __u64 py_known_code(const struct py_layout *l, struct py_runs *r,
 					   void *home);
-/* Charges the sample for a frame. Returns not 0 where its budget (budget.h) is spent. */
+/* Charges the sample for a frame. Returns not 0 if its budget (budget.h) is spent. */
 static __always_inline int py_is_spent(struct py_runs *r, void *home);
 /*
- * Does py_read_code() and py_code_id(): returns -1 where there is no code object. A file that has a
- * better place for so much code than its caller defines PY_MEETS_CODE and its own function, which
- * calls py_meet_new_code().
+ * Calls py_read_code() and py_code_id(); returns -1 if there is no code object. A file that must
+ * not inline so much code defines PY_MEETS_CODE and its own function, which calls
+ * py_meet_new_code().
  */
 static __always_inline __s64 py_meet_code(const struct py_layout *l, struct py_runs *r, void *home);
-/* Adds a frame to the stack at once, because its run is too long for py_runs.words. */
+/* Adds a frame to the stack at once, if its run is too long for py_runs.words. */
 static __always_inline void py_keep_frame(void *home, __u64 frame);
 /*
  * Calls py_take_frame() until it returns not 0; after PY_MAX_RUN calls the walk counts as broken.
@@ -48,8 +46,8 @@ static __always_inline __u64 py_mix(__u64 hash, __u64 value)
 }
 
 /*
- * Identifies a string at an address by its length and its hash. A few strings that name code have
- * no hash computed yet; for those its last bytes are used.
+ * Identifies a string by its length and its hash, or by its last bytes if no hash has been
+ * computed, as for a few strings that name code.
  */
 static __always_inline __u64 py_string_print(const struct py_layout *l, struct py_walk *w,
 					     __u64 address, __u64 print)
@@ -102,9 +100,7 @@ static __always_inline void py_copy_string(const struct py_layout *l, struct py_
 	to->size = size;
 }
 
-/*
- * Fills the record of the current code object, except its number and the bytes of its line table.
- */
+/* Fills the record of the current code object except its number and the bytes of its line table. */
 static __always_inline void py_fill_code(const struct py_layout *l, struct py_walk *w,
 					 struct code_record *to)
 {
@@ -122,8 +118,8 @@ static __always_inline void py_fill_code(const struct py_layout *l, struct py_wa
 }
 
 /*
- * Identifies the current code object among all that are or will be at its address. From 3.12 on it
- * has a unique number; before, its name and its file must do. `salt` belongs to the process.
+ * Identifies the current code object among all that are or will be at its address: from 3.12 on by
+ * its unique number, before by its name and file. `salt` belongs to the process.
  */
 static __always_inline __u64 py_code_print(const struct py_layout *l, struct py_runs *r, __u32 salt)
 {
@@ -167,7 +163,7 @@ static __always_inline void py_slot_fill(struct code_slot *slot, __u64 key, __u6
 
 /* ---- runs */
 
-/* Ends the walk over the frames: there is no next one. What was read stays. */
+/* Ends the walk over the frames. What was read stays. */
 static __always_inline int py_stop(struct py_runs *r)
 {
 	r->spent = 1;
@@ -190,7 +186,7 @@ static __always_inline __s64 py_meet_code(const struct py_layout *l, struct py_r
 
 /*
  * Adds the frame at walk.frame to the run and goes to the next one; frames that do not fit are left
- * from r->rest on. 0 = go on; else the run is over.
+ * from r->rest on. Returns 0 to go on; not 0: the run is over.
  */
 static __always_inline int py_take_frame(const struct py_layout *l, struct py_runs *r, void *home)
 {
@@ -202,8 +198,8 @@ static __always_inline int py_take_frame(const struct py_layout *l, struct py_ru
 	if (py_is_spent(r, home))
 		return py_stop(r);
 	/*
-	 * A generator that is just yielding is still the first frame, but no longer linked to its
-	 * caller.
+	 * A generator that is just yielding is still the first frame, but not linked to its caller
+	 * any more.
 	 */
 	if (!at) {
 		r->cut = 1;
@@ -250,7 +246,7 @@ broken:
 	return 1;
 }
 
-/* Reads the run at walk.frame without adding it to the stack. Returns 1 where there is one. */
+/* Reads the run at walk.frame without adding it to the stack. Returns 1 if there is one. */
 static __always_inline int py_take_run(const struct py_layout *l, struct py_runs *r, void *home)
 {
 	r->nr = 0;
@@ -262,8 +258,8 @@ static __always_inline int py_take_run(const struct py_layout *l, struct py_runs
 }
 
 /*
- * Reads the run of walk.cframe if it is whole: for a few instructions after a call of the eval loop
- * its CFrame is linked but not filled. The end of its run must lead to the CFrame before it.
+ * Reads the run of walk.cframe if it is whole: for a few instructions after a call of the eval
+ * loop, its CFrame is linked but not filled. The end of the run must lead to the CFrame before it.
  */
 static __always_inline int py_take_cframe_run(const struct py_layout *l, struct py_runs *r,
 					      void *home)
@@ -337,12 +333,12 @@ static __always_inline void py_next_run(const struct py_layout *l, struct py_run
 	for (int i = 0; i < 4; i++)
 		if (!py_take_run(l, r, home) || r->nr)
 			break;
-	/* Only its end says where on the C stack a run belongs, in versions with shims. */
+	/* In versions with shims, only the end of a run says where on the C stack it belongs. */
 	if (w->broken || (r->spent && l->chain == PY_CHAIN_SHIM))
 		r->nr = 0;
 }
 
-/* Adds the part of the current run that did not fit to the stack. */
+/* Adds those frames of the current run to the stack that did not fit. */
 static __always_inline void py_keep_rest(const struct py_layout *l, struct py_runs *r, void *home)
 {
 	__u64 next = r->walk.frame;
@@ -355,7 +351,7 @@ static __always_inline void py_keep_rest(const struct py_layout *l, struct py_ru
 	r->walk.frame = next;
 }
 
-/* Returns 1 where the thread has frames; py_next_run() then reads the first run. */
+/* Returns 1 if the thread has frames; py_next_run() then reads the first run. */
 static __always_inline int py_begin_runs(const struct py_layout *l, struct py_runs *r,
 					 __u64 thread_pointer)
 {
@@ -364,7 +360,7 @@ static __always_inline int py_begin_runs(const struct py_layout *l, struct py_ru
 	return !py_begin(l, &r->walk, thread_pointer);
 }
 
-/* Prepares for a walk: no run is current. */
+/* Prepares for a walk, without a current run. */
 static __always_inline void py_clear_runs(struct py_runs *r)
 {
 	r->nr = 0;
@@ -373,7 +369,7 @@ static __always_inline void py_clear_runs(struct py_runs *r)
 	r->file = 0;
 }
 
-/* Returns not 0 where frames are missing, or may be. */
+/* Returns not 0 if frames are missing, or may be. */
 static __always_inline __u32 py_runs_broken(const struct py_runs *r)
 {
 	return r->walk.broken | r->cut;

@@ -52,7 +52,7 @@ static __always_inline __u64 ring_header(__u64 position, __u32 nr_words)
 
 /*
  * Reserves a record of nr_words (2 to RING_MAX_RECORD) in a ring of `size` words; *ret_position is
- * that of its header. 0, or -1 where there is no room, which counts a drop.
+ * the position of its header. Returns 0, or -1 if there is no room, which counts a drop.
  */
 static __always_inline int ring_reserve(struct ring *ring, __u64 *words, __u32 size, __u32 nr_words,
 					__u64 *ret_position)

@@ -8,7 +8,7 @@
  *	    pointer. 8 bytes; a few thousand distinct ones serve all programs of a machine, so a row
  *	    names its rule by a 16-bit number. The return address is at CFA - 8 on x86-64.
  *   row    one 32-bit word: (pc low 10 bits) << 16 | rule number. Valid up to the next row.
- *   page   1 KiB of text. One 32-bit word each: either PAGE_ONE_RULE | rule number (no row
+ *   page   1 KiB of text. One 32-bit word each: either WALK_ONE_RULE | rule number (no row
  *	    starts inside the page), or the index of the page's run of rows.
  *   run    word 0: number of words in the run << 16 | rule at the page's start (low pc 0), then
  *	    the rows of the page, ascending. A run never crosses an arena shard.
@@ -59,11 +59,11 @@ enum walk_cfa {
 	WALK_CFA_RA_REG = 10, /* sp + (cfa_off >> 8); return address in register low8(cfa_off) */
 	WALK_CFA_SP_INDEX_DEREF =
 		11, /* *(sp + 8 * register low8 + high16) + bits 8..15 of cfa_off */
-	/* The file, or its user, has used up its share of the tables. */
+	/* The file or its user has used up a share of the tables. */
 	WALK_CFA_OVER_LIMIT = 12,
 	/*
-	 * fp + 16, on another stack: the function has switched sp, but fp still points to its frame
-	 * on the stack where it was called, right below the caller's fp and the return address.
+	 * fp + 16, on another stack: the function has switched sp, but fp still points into the
+	 * stack where it was called, to the saved fp below the return address.
 	 */
 	WALK_CFA_OTHER_STACK = 13,
 };
@@ -93,7 +93,7 @@ _Static_assert(sizeof(struct walk_rule) == 8, "rules are 8 bytes in every home")
 struct walk_regs {
 	__u64 pc; /* exact for the leaf; a return address further up unless `exact` */
 	__u64 sp, fp;
-	/* pc is where execution is: in the leaf, or in a frame that a signal interrupted */
+	/* pc is where execution stopped: in the leaf, or in a frame that a signal interrupted */
 	__u32 exact;
 	__u32 leaf_regs;	 /* gpr[] is valid: leaf, or just after a signal frame */
 	__u64 gpr[WALK_NR_REGS]; /* by DWARF register number */
@@ -115,7 +115,7 @@ enum walk_module_state {
 	WALK_MODULE_ROWS = 1,
 	WALK_MODULE_NO_ROWS = 2,    /* runtime code, or no .eh_frame: frame pointers */
 	WALK_MODULE_OVER_LIMIT = 3, /* its rule is WALK_RULE_OVER_LIMIT everywhere */
-	/* Its rows take more memory than the recorder may have: the host unwinds snapshots. */
+	/* Its rows do not fit into the recorder's memory: the host unwinds snapshots. */
 	WALK_MODULE_COPIED = 4,
 };
 

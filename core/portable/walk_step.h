@@ -15,16 +15,16 @@
 #include "core/portable/walk.h"
 
 /*
- * Defined by the file that includes this: 0 with *ret filled, or not 0 where the address cannot be
- * read. `ctx` is what was given to walk_apply().
+ * Defined by the file that includes this. Returns 0 and fills *ret, or not 0 if the address cannot
+ * be read. `ctx` is what was given to walk_apply().
  */
 static __always_inline int walk_read(void *ctx, __u64 address, __u64 *ret);
 
 #define WALK_GREGS (WALK_NR_REGS + 1) /* words: the registers of a ucontext, and the pc */
 
 /*
- * Reads the WALK_GREGS words at `address`. 0, or not 0 where they cannot be read. A file that has a
- * better way than word by word into `buffer` defines WALK_READS_GREGS and its own function.
+ * Reads the WALK_GREGS words at `address`. Returns 0, or not 0 if they cannot be read. A file with
+ * a better way than word by word into `buffer` defines WALK_READS_GREGS and its own function.
  */
 static __always_inline int walk_read_gregs(void *ctx, __u64 address, __u64 *buffer,
 					   const __u64 **ret_gregs);
@@ -43,8 +43,8 @@ static __always_inline int walk_read_gregs(void *ctx, __u64 address, __u64 *buff
 #define WALK_FP_REACH (1u << 20) /* bytes above sp within which a frame pointer is believed */
 
 /*
- * Returns the pc by which a rule is looked up. A return address is behind its call, which may be
- * the last instruction of the function (a call that does not return): the rule is that of the call.
+ * Returns the pc by which to look a rule up: that of the call for a return address, which may lie
+ * behind the end of the function if the call does not return.
  */
 static __always_inline __u64 walk_lookup_pc(const struct walk_regs *regs)
 {
@@ -53,9 +53,8 @@ static __always_inline __u64 walk_lookup_pc(const struct walk_regs *regs)
 
 /*
  * Goes up one frame by the frame pointer alone: for code without rules (runtime code) that keeps
- * one. A frame pointer must point a little way up the stack. 0 above the leaf is how the psABI
- * (3.4.1) marks the outermost frame; a leaf may keep anything in that register, so zeros where it
- * points do not mark a root.
+ * one. A frame pointer must point a little way up the stack. Above the leaf, 0 marks the outermost
+ * frame (psABI 3.4.1); a leaf may keep anything in that register, so zeros where it points do not.
  */
 static __always_inline enum walk_status walk_apply_fp(struct walk_regs *regs, void *ctx)
 {
@@ -100,7 +99,7 @@ static __always_inline enum walk_status walk_apply_signal(struct walk_regs *regs
 	return WALK_OK;
 }
 
-/* Finds the CFA by the rules that need a register other than sp and fp, which a leaf still has. */
+/* Finds the CFA by rules that need a register besides sp and fp, which a leaf still has. */
 static __always_inline enum walk_status
 walk_leaf_cfa(const struct walk_rule *rule, const struct walk_regs *regs, void *ctx, __u64 *ret_cfa)
 {
@@ -170,7 +169,7 @@ static __always_inline enum walk_status walk_apply(const struct walk_rule *rule,
 	status = walk_cfa(rule, regs, ctx, &cfa);
 	if (status != WALK_OK)
 		return status;
-	/* a return address that was popped into a register leaves nothing to pop */
+	/* if the return address was popped into a register, the CFA may be sp */
 	if ((cfa < regs->sp + (rule->cfa != WALK_CFA_RA_REG) &&
 	     rule->cfa != WALK_CFA_OTHER_STACK) ||
 	    (cfa & 7))
@@ -184,11 +183,11 @@ static __always_inline enum walk_status walk_apply(const struct walk_rule *rule,
 
 		base += (__s64)rule->fp_off;
 		/*
-		 * Below sp are values that an epilogue has popped (or that a leaf keeps in the red
-		 * zone). A copy of the stack may lack them; then the register still has the value.
+		 * Below sp are values that an epilogue has popped, or the red zone of a leaf. A
+		 * copy of the stack may lack them; then the register still has the value.
 		 */
 		if (walk_read(ctx, base, &fp) && base >= regs->sp)
-			fp = 1; /* lost: an unaligned value, which no later step believes */
+			fp = 1; /* lost: no later step believes an unaligned value */
 	} else if (rule->fp == WALK_FP_UNDEF) {
 		fp = 1;
 	}

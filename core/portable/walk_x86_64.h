@@ -17,9 +17,9 @@
 #define WALK_REG_SYSCALL_FLAGS 11
 
 /*
- * rax rdx rcx rsi rdi r8..r11: callees may change them, so above the leaf they hold the values that
- * they had in it. Hand-written code (AES-GCM in libcrypto) keeps its frame in one of them across
- * calls to its own helpers; where one was overwritten, the CFA is out of reach and is not believed.
+ * rax rdx rcx rsi rdi r8..r11: callees may change them, so above the leaf their values are those of
+ * the leaf. Hand-written code (AES-GCM in libcrypto) keeps its frame in one of them across calls of
+ * its own helpers; if it was overwritten, the CFA is out of reach and is not believed.
  */
 #define WALK_SCRATCH_REGS 0x0f37u
 
