@@ -86,6 +86,6 @@ static int completion_main(int argc, char **argv, const struct command *const *a
 const struct command cmd_completion = {
 	.name = "completion",
 	.argp = &argp,
-	.help = "print a script that completes this command line in bash, zsh or fish",
+	.help = "print a script that completes commands in bash, zsh or fish",
 	.main_of_all = completion_main,
 };

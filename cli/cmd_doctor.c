@@ -336,7 +336,7 @@ static int doctor_main(int argc, char **argv)
 const struct command cmd_doctor = {
 	.name = "doctor",
 	.argp = &argp,
-	.help = "say which ways to take samples work here, and what fixes the others",
+	.help = "say which sources of samples work here, and what fixes the others",
 	.samples = true,
 	.main = doctor_main,
 };

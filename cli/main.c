@@ -31,7 +31,7 @@ static void print_help(FILE *f)
 	char *text;
 
 	fputs("Usage: sprof COMMAND [OPTION...]\n"
-	      "A sampling profiler for Linux: shows which code takes the time, and who called it.\n"
+	      "A sampling profiler for Linux: shows which code takes time, and who called it.\n"
 	      "\n",
 	      f);
 	help_list_init(&list);

@@ -7,10 +7,28 @@
 	[ "$(grep -c '^  sprof ' <<<"$output")" -eq 3 ]
 }
 
+commands() {
+	"$SPROF" --help | sed -n '/^Commands:$/,/^$/s/^  \([a-z][a-z]*\)  .*/\1/p'
+}
+
 @test "-h is --help of every command" {
-	for command in $("$SPROF" --help | sed -n 's/^  \([a-z]\{1,8\}\)  .*/\1/p' | grep -v sprof); do
+	[ "$(commands | wc -l)" -ge 17 ]
+	for command in $(commands); do
 		"$SPROF" $command -h | cmp - <("$SPROF" $command --help)
 	done
+}
+
+@test "--help of sprof and of every command keeps within 80 columns" {
+	local command wide=
+	for command in "" $(commands); do
+		COLUMNS=80 "$SPROF" $command --help >"$BATS_TEST_TMPDIR/help"
+		if [ "$(wc -L <"$BATS_TEST_TMPDIR/help")" -gt 80 ]; then
+			echo "sprof $command --help:"
+			grep -E '^.{81}' "$BATS_TEST_TMPDIR/help"
+			wide=1
+		fi
+	done
+	[ -z "$wide" ]
 }
 
 @test "version is one line" {
