@@ -66,7 +66,7 @@ static const struct argp_option options[] = {
 	{ "rows", 'n', "ROWS", 0,
 	  "Print at most so many functions, 0 = all (default: 20; all with --json)", 0 },
 	{ "by", OPTION_BY, "WHAT", 0,
-	  "Compare: function (default), line, module, file, thread, process, rank, cgroup, "
+	  "Compare: function (default), line, module, file, thread, process, host, rank, cgroup, "
 	  "container, user, kind; threads and processes by their names",
 	  0 },
 	{ "without-modules", OPTION_WITHOUT_MODULES, NULL, 0,

@@ -60,7 +60,7 @@ static const struct argp_option options[] = {
 	  "each half as wide as the picture",
 	  0 },
 	{ "by", OPTION_BY, "WHAT", 0,
-	  "Draw the stacks above a frame for each process, rank, cgroup, container, user, "
+	  "Draw the stacks above a frame for each process, host, rank, cgroup, container, user, "
 	  "thread, lock or reason of a wait; by module, file, line or kind, draw those instead of "
 	  "functions",
 	  0 },

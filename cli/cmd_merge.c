@@ -19,19 +19,20 @@
 #include "core/base/number_map.h"
 #include "core/profile/facts.h"
 #include "core/base/log.h"
+#include "core/profile/hosts.h"
 #include "core/profile/profile.h"
 #include "core/profile/copy.h"
 #include "core/profile/source.h"
 #include "core/profile/process_rows.h"
 #include "core/recording/profile_save.h"
 #include "output/export/exporter.h"
+#include "output/select/dimension.h"
 
 enum { OPTION_ORIGIN = 0x100 };
 
 enum origin { ORIGIN_NONE, ORIGIN_FILE, ORIGIN_HOST, ORIGIN_COMMAND };
 
 #define SAME_CLOCK_NS 1000000000ll /* less than that apart: one boot, and its clock was set */
-#define FIRST_OTHER_PID (1u << 22) /* Linux gives only numbers below */
 
 struct merge_opts {
 	char **inputs;
@@ -198,6 +199,23 @@ static const char *origin_of(const struct merge_opts *o, const struct profile *p
 	return *name ? name : path;
 }
 
+/* Of a folder with several hosts, processes whose number one of another host has get their own. */
+static void number_processes_of_hosts(struct merging *m, const struct profile *p,
+				      struct number_map *pids)
+{
+	uint32_t *numbers = hosts_numbers(p);
+	bool is_new;
+
+	for (size_t i = 0; i < p->nr_threads && p->has_hosts; i++)
+		if (numbers[i] != p->threads[i].pid) {
+			uint32_t *pid = number_map_at(pids, hosts_process(&p->threads[i]), &is_new);
+
+			if (!*pid)
+				*pid = FIRST_OTHER_PID + m->nr_other_pids++;
+		}
+	free(numbers);
+}
+
 /*
  * Gives a process a new number where an earlier profile has facts of a process with the same one:
  * ranks in containers often share one number.
@@ -216,7 +234,7 @@ static void number_processes(struct merging *m, const struct profile *p, struct 
 			continue;
 		rows = facts_rows(p, (enum fact_kind)kind, &nr);
 		for (size_t i = 0; i < nr; i++, rows += info->nr_fields) {
-			number_map_at(&m->pids_used, rows[0], &is_new);
+			number_map_at(&m->pids_used, (uint32_t)rows[0], &is_new);
 			if (is_new && *number_map_at(pids, rows[0], &is_new) == 0)
 				*number_map_at(pids, rows[0], &is_new) = (uint32_t)rows[0];
 			else if (*number_map_at(pids, rows[0], &is_new) == 0)
@@ -251,9 +269,13 @@ static int add_input(const struct merge_opts *o, struct merging *m, struct profi
 	if (err)
 		return err;
 	copy.sink = profile_sink_new(to);
-	copy.origin = origin_of(o, p, path);
+	if (o->origin == ORIGIN_HOST && p->has_hosts)
+		dimension_find("host")->draw(p);
+	else
+		copy.origin = origin_of(o, p, path);
 	copy.time_shift_ns = merge_times(to, p, !number);
 	merge_meta(to, p, !number);
+	number_processes_of_hosts(m, p, &pids);
 	number_processes(m, p, &pids);
 	profile_copy(p, &copy);
 	add_processes(path, m->processes, p, to, &pids);

@@ -9,6 +9,7 @@
 
 #include "core/base/alloc.h"
 #include "core/profile/column.h"
+#include "core/profile/hosts.h"
 #include "core/profile/profile.h"
 
 static int by_samples(const void *a, const void *b)
@@ -31,23 +32,24 @@ static int by_self(const void *a, const void *b)
 	return x->module < y->module ? -1 : x->module > y->module;
 }
 
-static int compare_u32(const void *a, const void *b)
+static int compare_u64(const void *a, const void *b)
 {
-	const uint32_t *x = a, *y = b;
+	const uint64_t *x = a, *y = b;
 
 	return *x < *y ? -1 : *x > *y;
 }
 
 static uint32_t count_processes(const struct profile *p)
 {
-	uint32_t *pids = xcalloc(p->nr_threads, sizeof(*pids)), nr = 0;
+	uint64_t *processes = xcalloc(p->nr_threads, sizeof(*processes));
+	uint32_t nr = 0;
 
 	for (size_t i = 0; i < p->nr_threads; i++)
-		pids[i] = p->threads[i].pid;
-	qsort(pids, p->nr_threads, sizeof(*pids), compare_u32);
+		processes[i] = hosts_process(&p->threads[i]);
+	qsort(processes, p->nr_threads, sizeof(*processes), compare_u64);
 	for (size_t i = 0; i < p->nr_threads; i++)
-		nr += !i || pids[i] != pids[i - 1];
-	free(pids);
+		nr += !i || processes[i] != processes[i - 1];
+	free(processes);
 	return nr;
 }
 

@@ -18,6 +18,7 @@
 #include "core/profile/column.h"
 #include "core/profile/facts.h"
 #include "core/profile/gpu_kinds.h"
+#include "core/profile/hosts.h"
 #include "core/profile/profile.h"
 #include "core/segments/marks.h"
 #include "core/segments/segments_read.h"
@@ -114,6 +115,8 @@ static void json_threads(struct buffer *b, const struct info *info, const struct
 			      ", \"samples\": %" PRIu64 ", \"name\": ",
 			      i ? "," : "", thread->pid, thread->tid, info->threads[i].nr_samples);
 		text_add_json(b, str(p, thread->comm));
+		buffer_add_string(b, ", \"host\": ");
+		text_add_json(b, hosts_name(p, hosts_process(thread)));
 		buffer_add_char(b, '}');
 	}
 	buffer_add_char(b, ']');

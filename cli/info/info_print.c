@@ -20,6 +20,7 @@
 #include "core/profile/column.h"
 #include "core/profile/facts.h"
 #include "core/profile/gpu_kinds.h"
+#include "core/profile/hosts.h"
 #include "core/profile/profile.h"
 #include "core/segments/marks.h"
 #include "core/segments/segments_read.h"
@@ -309,11 +310,10 @@ static void add_threads(struct buffer *b, const struct info *info, const struct 
 			const struct info_file *file)
 {
 	static const struct grid_column columns[] = {
-		{ NULL, "samples", false },
-		{ NULL, "pid", false },
-		{ NULL, "tid", false },
-		{ NULL, "name", true },
+		{ NULL, "samples", false }, { NULL, "pid", false }, { NULL, "tid", false },
+		{ NULL, "name", true },	    { NULL, "host", true },
 	};
+	const size_t nr_columns = p->has_hosts ? 5 : 4;
 	struct grid g;
 
 	if (!info->nr_threads)
@@ -321,7 +321,7 @@ static void add_threads(struct buffer *b, const struct info *info, const struct 
 	buffer_printf(b, "\n%zu thread%s in %" PRIu32 " process%s\n", info->nr_threads,
 		      info->nr_threads == 1 ? "" : "s", info->nr_processes,
 		      info->nr_processes == 1 ? "" : "es");
-	begin_table(&g, columns, 4, file);
+	begin_table(&g, columns, nr_columns, file);
 	for (size_t i = 0; i < info->nr_threads && i < MAX_ROWS; i++) {
 		const struct profile_thread *thread = &p->threads[info->threads[i].thread];
 
@@ -329,6 +329,8 @@ static void add_threads(struct buffer *b, const struct info *info, const struct 
 		grid_count(&g, thread->pid);
 		grid_count(&g, thread->tid);
 		grid_text(&g, str(p, thread->comm));
+		if (p->has_hosts)
+			grid_text(&g, hosts_name(p, hosts_process(thread)));
 	}
 	end_table(b, &g, info->nr_threads);
 }

@@ -28,7 +28,7 @@ void info_unhooked_text(struct buffer *b, const struct profile *p)
 	buffer_add_string(b, "\nNot counted, because it could not be hooked\n");
 	grid_init(&g, columns, sizeof(columns) / sizeof(*columns));
 	for (size_t i = 0; i < nr; i++) {
-		grid_count(&g, rows[i].pid);
+		grid_count(&g, (uint32_t)rows[i].pid);
 		text_add_line(grid_cell(&g), profile_str(p, (uint32_t)rows[i].name));
 		text_add_line(grid_cell(&g), profile_str(p, (uint32_t)rows[i].why));
 		text_add_line(grid_cell(&g), profile_str(p, (uint32_t)rows[i].path));
@@ -45,8 +45,8 @@ void info_unhooked_json(struct buffer *b, const struct profile *p)
 	rows = facts_rows(p, FACT_MEMORY_UNHOOKED, &nr);
 	buffer_add_string(b, ",\n  \"unhooked\": [");
 	for (size_t i = 0; i < nr; i++) {
-		buffer_printf(b, "%s\n    {\"pid\": %" PRIu64 ", \"name\": ", i ? "," : "",
-			      rows[i].pid);
+		buffer_printf(b, "%s\n    {\"pid\": %" PRIu32 ", \"name\": ", i ? "," : "",
+			      (uint32_t)rows[i].pid);
 		text_add_json(b, profile_str(p, (uint32_t)rows[i].name));
 		buffer_add_string(b, ", \"path\": ");
 		text_add_json(b, profile_str(p, (uint32_t)rows[i].path));

@@ -124,7 +124,7 @@ void info_waits_json(struct buffer *b, const struct profile *p)
 			rows[i].thread < p->nr_threads ? &p->threads[rows[i].thread] : NULL;
 
 		buffer_printf(b, "%s\n    {\"pid\": %" PRIu64 ", \"tid\": %" PRIu32 ", \"name\": ",
-			      i ? "," : "", rows[i].pid, t ? t->tid : 0);
+			      i ? "," : "", rows[i].pid & UINT32_MAX, t ? t->tid : 0);
 		text_add_json(b, t ? profile_str(p, t->comm) : "");
 		buffer_printf(b, ", \"start_ns\": %" PRIu64 ", ", rows[i].start_ns);
 		add_times(b, &rows[i]);

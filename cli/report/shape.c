@@ -26,8 +26,8 @@ enum {
 
 static const struct argp_option options[] = {
 	{ "by", OPTION_BY, "WHAT", 0,
-	  "Rows are: function (default), line, module, file, thread, process, rank, cgroup, "
-	  "container, user, reason, parallelism (of --latency), kind, lock",
+	  "Rows are: function (default), line, module, file, thread, process, host, rank, "
+	  "cgroup, container, user, reason, parallelism (of --latency), kind, lock",
 	  0 },
 	{ "tree", OPTION_TREE, NULL, 0, "The call tree, most expensive first", 0 },
 	{ "invert", OPTION_INVERT, NULL, 0,

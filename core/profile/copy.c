@@ -10,6 +10,7 @@
 #include "core/base/alloc.h"
 #include "core/base/number_map.h"
 #include "core/profile/facts.h"
+#include "core/profile/hosts.h"
 #include "core/profile/profile.h"
 #include "core/profile/source.h"
 
@@ -79,12 +80,12 @@ static uint32_t copy_stack(struct copier *c, uint32_t id)
 	return c->stacks[id];
 }
 
-uint32_t profile_copy_pid(struct number_map *pids, uint32_t pid)
+uint32_t profile_copy_pid(struct number_map *pids, uint64_t process)
 {
 	bool is_new;
-	uint32_t other = pids ? *number_map_at(pids, pid, &is_new) : 0;
+	uint32_t other = pids ? *number_map_at(pids, process, &is_new) : 0;
 
-	return other ? other : pid;
+	return other ? other : (uint32_t)process;
 }
 
 static uint32_t copy_thread(struct copier *c, uint32_t id)
@@ -95,7 +96,7 @@ static uint32_t copy_thread(struct copier *c, uint32_t id)
 	if (id == PROFILE_NONE)
 		return PROFILE_NONE;
 	t = &c->from->threads[id];
-	pid = profile_copy_pid(c->opts->pids, t->pid);
+	pid = profile_copy_pid(c->opts->pids, hosts_process(t));
 	if (c->threads[id] == PROFILE_NONE) /* a main thread stays one */
 		c->threads[id] = c->sink->thread(c->sink, pid, t->tid == t->pid ? pid : t->tid,
 						 copy_string(c, t->comm));
@@ -184,7 +185,7 @@ static uint64_t copy_field(struct copier *c, char field, uint64_t value)
 	case FIELD_STACK:
 		return (uint32_t)value == PROFILE_NONE ? PROFILE_NONE
 						       : copy_stack(c, (uint32_t)value);
-	case FIELD_PID: return profile_copy_pid(c->opts->pids, (uint32_t)value);
+	case FIELD_PID: return profile_copy_pid(c->opts->pids, value);
 	case FIELD_TIME: return value ? value + (uint64_t)c->opts->time_shift_ns : 0;
 	case FIELD_SIGNED:
 	case FIELD_NUMBER: break;

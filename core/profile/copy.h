@@ -23,12 +23,12 @@ struct profile_copy_opts {
 	 */
 	uint32_t number;
 	const char *origin; /* name of a root frame for every stack; NULL: none */
-	/* processes that get another number: the new one by the old one, 0 = the same; or NULL */
+	/* processes (hosts.h) that get another number: the new one, 0 = the same; or NULL */
 	struct number_map *pids;
 };
 
-/* The number that a process gets. */
-uint32_t profile_copy_pid(struct number_map *pids, uint32_t pid);
+/* The number that a process (hosts.h) gets: a copy is of one host. */
+uint32_t profile_copy_pid(struct number_map *pids, uint64_t process);
 
 void profile_copy(const struct profile *from, const struct profile_copy_opts *opts);
 

@@ -425,7 +425,7 @@ enum fact_field {
 	FIELD_STRING = 's',
 	FIELD_THREAD = 't',
 	FIELD_STACK = 'k',
-	FIELD_PID = 'p',  /* a number that names a process */
+	FIELD_PID = 'p',  /* a number that names a process: hosts.h; 0: none */
 	FIELD_TIME = '@', /* a number of CLOCK_MONOTONIC ns; 0: unknown */
 };
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/base/buffer.h"
+#include "core/profile/hosts.h"
 #include "core/profile/profile.h"
 
 static void add_clean(struct buffer *b, const char *s)
@@ -50,7 +51,7 @@ bool labels_next(const char **text, struct label *ret_label)
 	return true;
 }
 
-/* Does the sample's thread have this "thread", "pid" or "tid"? False for other keys. */
+/* Does the sample's thread have this "thread", "pid", "tid" or "host"? False for other keys. */
 static bool thread_has(const struct profile *p, const struct profile_sample *s, const char *want)
 {
 	const struct profile_thread *t;
@@ -61,6 +62,8 @@ static bool thread_has(const struct profile *p, const struct profile_sample *s, 
 	t = &p->threads[s->thread];
 	if (!strncmp(want, "thread=", 7))
 		return !strcmp(want + 7, profile_str(p, t->comm));
+	if (p->has_hosts && !strncmp(want, "host=", 5))
+		return !strcmp(want + 5, hosts_name(p, hosts_process(t)));
 	snprintf(number, sizeof(number), "pid=%u", t->pid);
 	if (!strcmp(want, number))
 		return true;

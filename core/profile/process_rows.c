@@ -11,6 +11,7 @@
 #include "core/base/number_map.h"
 #include "core/profile/copy.h"
 #include "core/profile/facts.h"
+#include "core/profile/hosts.h"
 #include "core/profile/profile.h"
 #include "core/profile/source.h"
 
@@ -96,14 +97,14 @@ size_t process_rows_add(struct process_rows *r, const struct profile *from,
 	for (size_t i = 0; i < nr; i++) {
 		struct fact_process of = rows[i];
 
-		of.pid = profile_copy_pid(pids, (uint32_t)of.pid);
-		of.parent = profile_copy_pid(pids, (uint32_t)of.parent);
+		of.pid = profile_copy_pid(pids, of.pid);
+		of.parent = profile_copy_pid(pids, of.parent);
 		number_map_at(&known, of.pid, &is_new);
 		nr_forgotten += add_row(r, from, vocabulary, of);
 	}
 	/* Processes with samples of which this profile knows nothing. */
 	for (size_t i = 0; i < from->nr_threads; i++) {
-		uint32_t pid = profile_copy_pid(pids, from->threads[i].pid);
+		uint32_t pid = profile_copy_pid(pids, hosts_process(&from->threads[i]));
 		struct row *row;
 
 		number_map_at(&known, pid, &is_new);

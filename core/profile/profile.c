@@ -64,6 +64,7 @@ struct profile *profile_new(void)
 		p->index->seed = (uintptr_t)p;
 	p->stack_frames_max = PROFILE_NONE;
 	p->stack_left_out = PROFILE_NONE;
+	p->first_host = PROFILE_NONE;
 	profile_cstring(p, ""); /* id 0 */
 	return p;
 }
@@ -206,19 +207,27 @@ static bool thread_equal(const void *owner, uint32_t id, const void *key)
 	return memcmp(&p->threads[id], key, sizeof(p->threads[id])) == 0;
 }
 
-uint32_t profile_thread(struct profile *p, uint32_t pid, uint32_t tid, uint32_t comm)
+uint32_t profile_thread_of_host(struct profile *p, const struct profile_thread *thread)
 {
-	struct profile_thread key = { .pid = pid, .tid = tid, .comm = comm };
+	const struct profile_thread key = *thread; /* has no padding: it is compared as bytes */
 	uint32_t next = p->nr_threads, id;
 
-	assert(comm < p->nr_strings);
+	assert(key.comm < p->nr_strings && key.host < p->nr_strings);
 	id = intern_id(&p->index->threads, hash_of(p, &key, sizeof(key)), next, thread_equal, p,
 		       &key);
 	if (id == next) {
 		GROW(p, threads, 1);
 		p->threads[p->nr_threads++] = key;
+		p->has_hosts |= key.host;
 	}
 	return id;
+}
+
+uint32_t profile_thread(struct profile *p, uint32_t pid, uint32_t tid, uint32_t comm)
+{
+	const struct profile_thread thread = { .pid = pid, .tid = tid, .comm = comm };
+
+	return profile_thread_of_host(p, &thread);
 }
 
 static bool frame_equal(const void *owner, uint32_t id, const void *key)

@@ -99,6 +99,7 @@ static inline bool profile_module_has_addresses(const struct profile_module *m)
 struct profile_thread {
 	uint32_t pid, tid;
 	uint32_t comm; /* string; a thread that changes its name gets a new id */
+	uint32_t host; /* string; 0: the first host of the profile, or the only one: hosts.h */
 };
 
 struct profile_frame {
@@ -336,6 +337,9 @@ struct profile {
 	struct profile_index *index;
 	struct facts *facts; /* core/profile/facts.h; NULL where there are none */
 	struct profile_live live;
+	/* Of several hosts: profile_thread.host names those after the first. See hosts.h. */
+	bool has_hosts;
+	uint32_t first_host; /* string; PROFILE_NONE: the profile is not one of several hosts */
 	bool samples_memory; /* there is a FACT_MEMORY_SAMPLED: column_info_of() */
 	/* There is a FACT_TENSOR_MEMORY, and one says that not every block was recorded. */
 	bool has_tensors, samples_tensors;
@@ -362,6 +366,8 @@ uint32_t profile_string(struct profile *p, const char *s, size_t length);
 uint32_t profile_cstring(struct profile *p, const char *s);
 uint32_t profile_module(struct profile *p, const struct profile_module *module);
 uint32_t profile_thread(struct profile *p, uint32_t pid, uint32_t tid, uint32_t comm);
+/* The same with all of its fields: a thread of any host. */
+uint32_t profile_thread_of_host(struct profile *p, const struct profile_thread *thread);
 uint32_t profile_frame(struct profile *p, uint32_t module, uint64_t address);
 /* `frames` root first; an empty stack is legal. See stack_frames_max. */
 uint32_t profile_stack(struct profile *p, const uint32_t *frames, size_t nr);

@@ -184,12 +184,12 @@ static bool decode_modules(struct decoder *d, struct cursor *c)
 
 static bool decode_threads(struct decoder *d, struct cursor *c)
 {
-	while (c->at < c->end) {
-		uint32_t pid, tid, comm;
+	struct profile_thread thread = { .host = decoder_host(d) };
 
-		if (!cursor_get_u32(c, &pid) || !cursor_get_u32(c, &tid) ||
-		    !get_string_id(d, c, &comm) ||
-		    !id_map_add(&d->threads, profile_thread(d->p, pid, tid, comm)))
+	while (c->at < c->end) {
+		if (!cursor_get_u32(c, &thread.pid) || !cursor_get_u32(c, &thread.tid) ||
+		    !get_string_id(d, c, &thread.comm) ||
+		    !id_map_add(&d->threads, profile_thread_of_host(d->p, &thread)))
 			return false;
 	}
 	return true;

@@ -47,6 +47,8 @@ void decoder_fini(struct decoder *d);
 void decoder_begin_part(struct decoder *d, const struct recfile_part *part);
 /* The number of the recording's boot; 0 if it is not added to others. */
 uint32_t decoder_boot(struct decoder *d);
+/* The host of its threads, as in struct profile_thread. */
+uint32_t decoder_host(const struct decoder *d);
 /* Translates a time of the recording to the clock of the profile. */
 uint64_t decoder_time(const struct decoder *d, uint64_t time_ns);
 /* Is a time of the recording in the wanted span? */

@@ -30,6 +30,20 @@ uint32_t decoder_boot(struct decoder *d)
 	return d->boot;
 }
 
+uint32_t decoder_host(const struct decoder *d)
+{
+	struct profile *p = d->p;
+	uint32_t host = p->meta.hostname;
+
+	if (!d->is_part)
+		return 0;
+	if (!host)
+		host = profile_cstring(p, "[not known]");
+	if (p->first_host == PROFILE_NONE)
+		p->first_host = host;
+	return host == p->first_host ? 0 : host;
+}
+
 bool decoder_wants_host(struct decoder *d)
 {
 	const char *host = profile_str(d->p, d->p->meta.hostname);

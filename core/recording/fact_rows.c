@@ -65,8 +65,8 @@ static bool decode_field(const struct decoder *d, struct cursor *c, char field, 
 		*ret_value = number ? d->stacks.ids[number - 1] : PROFILE_NONE;
 		break;
 	case FIELD_SIGNED: *ret_value = (uint64_t)zigzag_decode(number); break;
+	case FIELD_PID: *ret_value = (uint32_t)number; break; /* its high half is the host */
 	case FIELD_NUMBER:
-	case FIELD_PID:
 	case FIELD_TIME: *ret_value = number; break;
 	}
 	return true;
@@ -86,12 +86,16 @@ static bool is_kept_in_parts(enum fact_kind kind)
 }
 
 /*
- * Translates the times of a row. Returns false if it is of a moment outside the wanted span; rows
- * with a key are about a whole span, and stay.
+ * Translates the times and processes of a row. Returns false if it is of a moment outside the wanted
+ * span; rows with a key are about a whole span, and stay.
  */
 static bool place_in_whole(const struct decoder *d, const struct fact_info *info, uint64_t *row)
 {
+	uint64_t host = decoder_host(d);
+
 	for (uint32_t i = 0; i < info->nr_fields; i++) {
+		if (info->fields[i] == FIELD_PID && row[i])
+			row[i] |= host << 32;
 		if (info->fields[i] != FIELD_TIME || !row[i])
 			continue;
 		if (!info->nr_key && !decoder_is_in_window(d, row[i]))

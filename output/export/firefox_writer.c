@@ -15,6 +15,7 @@
 #include "core/base/alloc.h"
 #include "core/base/buffer.h"
 #include "core/profile/column.h"
+#include "core/profile/hosts.h"
 #include "core/profile/intern.h"
 #include "output/tree/naming.h"
 #include "output/tree/ranking.h"
@@ -340,23 +341,26 @@ static void add_thread_head(struct writer *w, const struct timeline *timeline, s
 	const struct profile_thread *thread =
 		t->thread == PROFILE_NONE ? NULL : &w->p->threads[t->thread];
 	const char *comm = thread ? profile_str(w->p, thread->comm) : "all";
-	struct buffer name = { 0 };
+	struct buffer name = { 0 }, process = { 0 };
 
 	buffer_add_string(&name, comm);
+	buffer_printf(&process, "%s%s%s", t->process ? profile_str(w->p, t->process) : comm,
+		      hosts_joint(t->host), t->host);
 	if (t->column != COLUMN_CPU && t->column != COLUMN_COUNT)
 		buffer_printf(&name, " (%s)", column_info_of(w->p, t->column)->name);
 	buffer_add_string(w->b, "{\"processType\":\"default\",\"processName\":");
-	text_add_json(w->b, t->process ? profile_str(w->p, t->process) : comm);
+	text_add_json(w->b, buffer_cstring(&process));
 	buffer_add_string(w->b, ",\"name\":");
 	text_add_json(w->b, buffer_cstring(&name));
 	buffer_printf(w->b, ",\"isMainThread\":%s,\"pid\":\"%u\",\"tid\":%u,\n",
-		      thread && thread->pid == thread->tid ? "true" : "false",
-		      thread ? thread->pid : 0, thread ? thread->tid : 0);
+		      thread && thread->pid == thread->tid ? "true" : "false", t->pid,
+		      thread ? thread->tid : 0);
 	buffer_add_string(w->b,
 			  "\"processStartupTime\":0,\"processShutdownTime\":null,"
 			  "\"registerTime\":0,\"unregisterTime\":null,\"pausedRanges\":[],\n"
 			  "\"markers\":{\"data\":[],\"name\":[],\"startTime\":[],\"endTime\":[],"
 			  "\"phase\":[],\"category\":[],\"length\":0},\n");
+	buffer_fini(&process);
 	buffer_fini(&name);
 }
 

@@ -10,6 +10,7 @@
 #include "core/base/alloc.h"
 #include "core/base/buffer.h"
 #include "core/profile/column.h"
+#include "core/profile/hosts.h"
 #include "output/codec/column_units.h"
 #include "output/tree/naming.h"
 #include "output/tree/ranking.h"
@@ -83,6 +84,8 @@ static void add_threads(struct writer *w)
 
 		buffer_add_string(w->b, i ? ",\n{" : "\n{");
 		add_field(w->b, "name", profile_str(w->p, t->comm));
+		if (w->p->has_hosts)
+			add_field(w->b, "host", hosts_name(w->p, hosts_process(t)));
 		buffer_printf(w->b, "\"pid\": %u, \"tid\": %u}", t->pid, t->tid);
 	}
 	buffer_add_string(w->b, "\n],\n");

@@ -13,6 +13,7 @@
 #include "core/base/buffer.h"
 #include "core/base/path.h"
 #include "core/profile/column.h"
+#include "core/profile/hosts.h"
 #include "core/profile/labels.h"
 #include "core/profile/profile.h"
 #include "output/codec/column_units.h"
@@ -99,9 +100,11 @@ static void add_thread(struct writer *w, uint32_t thread)
 			add_attribute(w, "thread.name", profile_str(w->p, t->comm), 0);
 		add_attribute(w, "thread.id", NULL, t->tid);
 		add_attribute(w, "process.pid", NULL, t->pid);
+		if (w->p->has_hosts)
+			add_attribute(w, "host.name", hosts_name(w->p, hosts_process(t)), 0);
 	}
 	first = w->thread_attributes[thread];
-	for (uint64_t i = 0; i < 3; i++)
+	for (uint64_t i = 0; i < (w->p->has_hosts ? 4 : 3); i++)
 		buffer_add_varint(&w->inner, first + i);
 }
 

@@ -15,6 +15,7 @@
 #include "core/base/buffer.h"
 #include "core/base/path.h"
 #include "core/profile/column.h"
+#include "core/profile/hosts.h"
 #include "core/profile/labels.h"
 #include "core/profile/profile.h"
 #include "output/codec/column_units.h"
@@ -128,6 +129,8 @@ static void add_labels(struct writer *w, uint32_t thread)
 	add_label(w, "thread", profile_str(w->p, t->comm), 0);
 	add_label(w, "pid", NULL, t->pid);
 	add_label(w, "tid", NULL, t->tid);
+	if (w->p->has_hosts)
+		add_label(w, "host", hosts_name(w->p, hosts_process(t)), 0);
 }
 
 static uint32_t location_id(struct writer *w, uint32_t frame)

@@ -12,6 +12,7 @@
 #include "core/base/buffer.h"
 #include "core/profile/column.h"
 #include "core/profile/facts.h"
+#include "core/profile/hosts.h"
 #include "core/profile/profile.h"
 #include "output/export/thread_tracks.h"
 #include "output/text/text.h"
@@ -139,14 +140,17 @@ static void add_span(struct writer *w, const struct profile_sample *s)
 
 static void add_track_names(struct writer *w, const struct track *t)
 {
-	struct buffer name = { 0 };
+	struct buffer name = { 0 }, process = { 0 };
 
 	if (t->thread != PROFILE_NONE)
 		buffer_add_string(&name, profile_str(w->p, w->p->threads[t->thread].comm));
 	else
 		buffer_add_string(&name, "all");
-	add_name(w, "process_name",
-		 t->process ? profile_str(w->p, t->process) : buffer_cstring(&name));
+	buffer_printf(&process, "%s%s%s",
+		      t->process ? profile_str(w->p, t->process) : buffer_cstring(&name),
+		      hosts_joint(t->host), t->host);
+	add_name(w, "process_name", buffer_cstring(&process));
+	buffer_fini(&process);
 	if (t->column != COLUMN_CPU)
 		buffer_printf(&name, " (%s)", column_info_of(w->p, t->column)->name);
 	add_name(w, "thread_name", buffer_cstring(&name));
@@ -158,7 +162,7 @@ static void add_track(struct writer *w, const struct timeline *timeline, size_t 
 	const struct track *t = &timeline->tracks[number];
 	const struct profile_thread *thread =
 		t->thread == PROFILE_NONE ? NULL : &w->p->threads[t->thread];
-	uint32_t pid = thread ? thread->pid : 0, tid = thread ? thread->tid : 0;
+	uint32_t pid = t->pid, tid = thread ? thread->tid : 0;
 
 	if (w->opts->own_tracks || t->column != COLUMN_CPU ||
 	    (number && pid == w->pid && tid == w->tid))

@@ -11,6 +11,7 @@
 #include "core/base/alloc.h"
 #include "core/base/buffer.h"
 #include "core/profile/column.h"
+#include "core/profile/hosts.h"
 #include "core/profile/profile.h"
 #include "output/codec/column_units.h"
 #include "output/tree/naming.h"
@@ -118,8 +119,8 @@ static void add_names(struct writer *w, const struct track *t)
 	if (t->thread != PROFILE_NONE) {
 		const struct profile_thread *thread = &w->p->threads[t->thread];
 
-		buffer_printf(&name, "%s (pid %u, tid %u) ", profile_str(w->p, thread->comm),
-			      thread->pid, thread->tid);
+		buffer_printf(&name, "%s (pid %u, tid %u%s%s) ", profile_str(w->p, thread->comm),
+			      thread->pid, thread->tid, hosts_joint(t->host), t->host);
 	}
 	buffer_add_string(&name, column);
 	buffer_add_string(w->b, "\"name\":");
@@ -129,7 +130,7 @@ static void add_names(struct writer *w, const struct track *t)
 	if (t->thread != PROFILE_NONE) {
 		const struct profile_thread *thread = &w->p->threads[t->thread];
 
-		buffer_printf(w->b, ",\"pid\":%u,\"tid\":%u,\"thread\":", thread->pid, thread->tid);
+		buffer_printf(w->b, ",\"pid\":%u,\"tid\":%u,\"thread\":", t->pid, thread->tid);
 		text_add_json(w->b, profile_str(w->p, thread->comm));
 	}
 	buffer_add_char(w->b, '}');

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
+#include "core/profile/hosts.h"
 #include "core/profile/profile.h"
 #include "output/tree/tree.h"
 
@@ -28,6 +29,8 @@ static int compare_threads(const struct profile *p, uint32_t a, uint32_t b)
 	x = &p->threads[a];
 	y = &p->threads[b];
 	order = compare_u64(x->pid, y->pid);
+	if (!order)
+		order = compare_u64(x->host, y->host);
 	if (!order)
 		order = compare_u64(x->tid, y->tid);
 	if (!order)
@@ -76,9 +79,9 @@ static int add_up(struct timeline *t, const struct profile *p)
 	return err;
 }
 
-static uint32_t pid_of(const struct profile *p, const struct track *t)
+static uint64_t process_of(const struct profile *p, const struct track *t)
 {
-	return t->thread == PROFILE_NONE ? 0 : p->threads[t->thread].pid;
+	return t->thread == PROFILE_NONE ? 0 : hosts_process(&p->threads[t->thread]);
 }
 
 /* Is x busier than y? Time on a CPU says more than any other column. */
@@ -89,24 +92,32 @@ static bool is_busier(const struct track *x, const struct track *y)
 	return x_cpu != y_cpu ? x_cpu : x->total > y->total;
 }
 
-/* Names the process of each track. The tracks of a process are neighbours. */
+/* Names and numbers the process of each track. The tracks of a process are neighbours. */
 static void name_processes(struct timeline *t, const struct profile *p)
 {
+	uint32_t *numbers = hosts_numbers(p);
+
 	for (size_t first = 0, end; first < t->nr_tracks; first = end) {
+		uint64_t process = process_of(p, &t->tracks[first]);
 		size_t busiest = first;
 		uint32_t name;
 
-		for (end = first; end < t->nr_tracks &&
-				  pid_of(p, &t->tracks[end]) == pid_of(p, &t->tracks[first]);
+		for (end = first; end < t->nr_tracks && process_of(p, &t->tracks[end]) == process;
 		     end++)
 			if (is_busier(&t->tracks[end], &t->tracks[busiest]))
 				busiest = end;
 		name = t->tracks[busiest].thread == PROFILE_NONE
 			       ? 0
 			       : p->threads[t->tracks[busiest].thread].comm;
-		for (size_t i = first; i < end; i++)
+		for (size_t i = first; i < end; i++) {
+			uint32_t thread = t->tracks[i].thread;
+
 			t->tracks[i].process = name;
+			t->tracks[i].pid = thread == PROFILE_NONE ? 0 : numbers[thread];
+			t->tracks[i].host = thread == PROFILE_NONE ? "" : hosts_suffix(p, process);
+		}
 	}
+	free(numbers);
 }
 
 size_t timeline_busiest(const struct timeline *t)

@@ -16,10 +16,12 @@ struct track {
 	size_t first, nr; /* a range of timeline.samples */
 	uint64_t total;	  /* sum of weights */
 	uint32_t process; /* string: the name of its busiest thread, which exec may have renamed */
+	uint32_t pid;	  /* as hosts_numbers() numbers processes */
+	const char *host; /* of its process: hosts_suffix() */
 };
 
 struct timeline {
-	struct track *tracks; /* sorted by process, thread, thread name and column */
+	struct track *tracks; /* sorted by pid, host, thread, thread name and column */
 	size_t nr_tracks;
 	uint32_t *samples; /* indices of samples, track by track */
 };

@@ -12,6 +12,7 @@
 #include "core/base/buffer.h"
 #include "core/profile/column.h"
 #include "core/profile/facts.h"
+#include "core/profile/hosts.h"
 #include "core/profile/profile.h"
 #include "output/text/text.h"
 #include "output/tree/tree.h"
@@ -95,6 +96,7 @@ static uint32_t *add_threads(struct buffer *b, const struct profile *p, const st
 			     size_t nr)
 {
 	uint32_t *numbers = xcalloc(p->nr_threads + 1, sizeof(*numbers)), nr_used = 0;
+	uint32_t *pids = hosts_numbers(p);
 	struct fact_thread_time *times = exact_times(p);
 	struct buffer name = { 0 };
 
@@ -107,14 +109,18 @@ static uint32_t *add_threads(struct buffer *b, const struct profile *p, const st
 	for (size_t i = 0; i < p->nr_threads; i++) {
 		const struct profile_thread *t = &p->threads[i];
 		const char *comm = profile_str(p, t->comm);
+		const char *host = hosts_suffix(p, hosts_process(t));
 
 		if (!numbers[i])
 			continue;
 		numbers[i] = nr_used++;
 		name.size = 0;
 		text_add_clean(&name, comm, strlen(comm));
-		buffer_add_varint(b, t->pid);
-		buffer_add_varint(b, t->tid);
+		buffer_add_string(&name, hosts_joint(host));
+		text_add_clean(&name, host, strlen(host));
+		buffer_add_varint(b, pids[i]);
+		/* the page finds the main thread of a process by its number */
+		buffer_add_varint(b, t->tid == t->pid ? pids[i] : t->tid);
 		buffer_add_varint(b, name.size);
 		buffer_add(b, name.data, name.size);
 		buffer_add_varint(b, times[i].wall_ns / 1000);
@@ -124,6 +130,7 @@ static uint32_t *add_threads(struct buffer *b, const struct profile *p, const st
 	}
 	buffer_fini(&name);
 	free(times);
+	free(pids);
 	return numbers;
 }
 

@@ -5,6 +5,7 @@
 
 #include "core/base/hash_table.h"
 #include "core/base/alloc.h"
+#include "core/profile/hosts.h"
 #include "output/hints/hint_rules.h"
 
 /* The function with the largest weight; 0: all weights are 0. */
@@ -75,20 +76,20 @@ void hint_find_holder(const struct hint_stacks *f, struct hint *h)
 /* ---- the workers of a DataLoader */
 
 struct worker {
-	uint32_t pid;
+	uint64_t process;
 	uint64_t loading, whole;
 	UT_hash_handle hh;
 };
 
-static struct worker *worker_of(struct worker **workers, uint32_t pid)
+static struct worker *worker_of(struct worker **workers, uint64_t process)
 {
 	struct worker *w;
 
-	HASH_FIND_INT(*workers, &pid, w);
+	HASH_FIND(hh, *workers, &process, sizeof(process), w);
 	if (!w) {
 		w = xcalloc(1, sizeof(*w));
-		w->pid = pid;
-		HASH_ADD_INT(*workers, pid, w);
+		w->process = process;
+		HASH_ADD(hh, *workers, process, sizeof(w->process), w);
 	}
 	return w;
 }
@@ -104,7 +105,7 @@ static struct worker *add_up(const struct hint_stacks *f, enum profile_column co
 		if (s->column != column || s->thread >= p->nr_threads ||
 		    !(f->marks[s->stack] & HINT_MARK_WORKER))
 			continue;
-		w = worker_of(&workers, p->threads[s->thread].pid);
+		w = worker_of(&workers, hosts_process(&p->threads[s->thread]));
 		w->whole += s->weight;
 		if (f->marks[s->stack] & HINT_MARK_FETCH)
 			w->loading += s->weight;
@@ -117,8 +118,8 @@ static double share(uint64_t part, uint64_t whole)
 	return whole ? (double)part / (double)whole : 0;
 }
 
-/* Finds the function of the program below which the worker `pid` loads most. */
-static void find_place(const struct hint_stacks *f, struct hint *h, uint32_t pid)
+/* Finds the function of the program below which the worker `process` loads most. */
+static void find_place(const struct hint_stacks *f, struct hint *h, uint64_t process)
 {
 	const struct profile *p = f->p;
 	uint64_t *weights = xcalloc(f->names->nr, sizeof(*weights));
@@ -128,7 +129,8 @@ static void find_place(const struct hint_stacks *f, struct hint *h, uint32_t pid
 		const struct profile_sample *s = &p->samples[i];
 
 		if (s->column == h->column && s->thread < p->nr_threads &&
-		    p->threads[s->thread].pid == pid && (f->marks[s->stack] & HINT_MARK_FETCH) &&
+		    hosts_process(&p->threads[s->thread]) == process &&
+		    (f->marks[s->stack] & HINT_MARK_FETCH) &&
 		    (f->marks[s->stack] & HINT_MARK_WORKER))
 			weights[f->innermost[s->stack]] += s->weight;
 	}
@@ -153,9 +155,11 @@ void hint_find_workers(const struct hint_stacks *f, struct hint *h)
 	}
 	h->nr_workers = HASH_COUNT(workers);
 	if (most) {
-		h->busiest = (struct hint_worker){ most->pid, most->loading, most->whole };
-		h->idlest = (struct hint_worker){ least->pid, least->loading, least->whole };
-		find_place(f, h, most->pid);
+		h->busiest =
+			(struct hint_worker){ (uint32_t)most->process, most->loading, most->whole };
+		h->idlest = (struct hint_worker){ (uint32_t)least->process, least->loading,
+						  least->whole };
+		find_place(f, h, most->process);
 	}
 	HASH_ITER (hh, workers, w, next) {
 		HASH_DEL(workers, w);

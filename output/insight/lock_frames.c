@@ -11,6 +11,7 @@
 
 #include "core/base/hash_table.h"
 #include "core/base/alloc.h"
+#include "core/profile/hosts.h"
 #include "core/profile/profile.h"
 #include "output/tree/program_function.h"
 #include "output/tree/naming.h"
@@ -111,7 +112,7 @@ struct lock_frames *lock_frames_new(const struct profile *p)
 			continue;
 		for (uint32_t side = 0; side < NR_SIDES; side++)
 			if (told[s->stack].function[side])
-				add(l, p->threads[s->thread].pid, told[s->stack].lock,
+				add(l, hosts_process(&p->threads[s->thread]), told[s->stack].lock,
 				    told[s->stack].function[side], side, s->weight);
 	}
 	free(told);

@@ -12,6 +12,7 @@
 #include "core/base/alloc.h"
 #include "core/base/buffer.h"
 #include "core/profile/facts.h"
+#include "core/profile/hosts.h"
 #include "core/profile/profile.h"
 #include "output/insight/lock_frames.h"
 #include "output/report/grid.h"
@@ -124,7 +125,8 @@ static void add_lock(struct grid *g, const struct profile *p, const struct lock_
 	char address[32];
 
 	snprintf(address, sizeof(address), r->address ? "0x%" PRIx64 : "further locks", r->address);
-	grid_count(g, r->pid);
+	grid_count(g, (uint32_t)r->pid);
+	grid_text(g, hosts_suffix(p, r->pid));
 	grid_text(g, address);
 	grid_text(g, place);
 	grid_text(g, wanted);
@@ -183,13 +185,14 @@ bool locks_report_write(struct buffer *b, const struct profile *p,
 			const struct grid_report_opts *opts)
 {
 	static const char *const spare[] = { "samples", "known_by", "longest_ns", NULL };
-	static const struct grid_column columns[] = {
+	const struct grid_column columns[] = {
 		{ "waiting_ns", "Waiting", false },
 		{ "margin_ns", "+-", false },
 		{ "waits", "Waits", false },
 		{ "samples", "Samples", false },
 		{ "longest_ns", "Longest", false },
 		{ "pid", "Pid", false },
+		{ p->has_hosts ? "host" : NULL, p->has_hosts ? "Host" : NULL, true },
 		{ "address", NULL, true },
 		{ "place", NULL, true },
 		{ "wanted_in", NULL, true },

@@ -15,12 +15,13 @@
 #include "core/base/path.h"
 #include "core/profile/copy.h"
 #include "core/profile/facts.h"
+#include "core/profile/hosts.h"
 #include "core/profile/source.h"
 #include "core/profile/profile.h"
 
 #define SERIES_MAX 256	      /* in one set */
 #define SET_SAMPLES 200000    /* no further process is added to a set that has so many */
-#define NO_PROCESS UINT32_MAX /* of samples without a thread */
+#define NO_PROCESS UINT64_MAX /* of samples without a thread */
 
 /* ---- names */
 
@@ -68,16 +69,16 @@ static void set_number(struct push_labels *labels, const char *key, uint64_t num
 }
 
 /* What the main thread is called, or else the first one. */
-static const char *comm_of(const struct profile *p, uint32_t pid)
+static const char *comm_of(const struct profile *p, uint64_t process)
 {
 	const char *first = "";
 
 	for (size_t i = 0; i < p->nr_threads; i++) {
 		const struct profile_thread *t = &p->threads[i];
 
-		if (t->pid != pid)
+		if (hosts_process(t) != process)
 			continue;
-		if (t->tid == pid)
+		if (t->tid == t->pid)
 			return profile_str(p, t->comm);
 		if (!*first)
 			first = profile_str(p, t->comm);
@@ -86,13 +87,14 @@ static const char *comm_of(const struct profile *p, uint32_t pid)
 }
 
 /* Returns the row of a process in facts that begin with its number. */
-static const void *row_of(const struct profile *p, enum fact_kind kind, size_t size, uint32_t pid)
+static const void *row_of(const struct profile *p, enum fact_kind kind, size_t size,
+			  uint64_t process)
 {
 	size_t nr;
 	const char *rows = facts_rows(p, kind, &nr);
 
 	for (size_t i = 0; i < nr; i++)
-		if (*(const uint64_t *)(rows + i * size) == pid)
+		if (*(const uint64_t *)(rows + i * size) == process)
 			return rows + i * size;
 	return NULL;
 }
@@ -102,19 +104,21 @@ static const char *text(const struct profile *p, uint64_t id)
 	return profile_str(p, (uint32_t)id);
 }
 
-static void label_process(struct push_labels *labels, const struct profile *p, uint32_t pid)
+static void label_process(struct push_labels *labels, const struct profile *p, uint64_t process)
 {
-	const struct fact_process *process =
-		row_of(p, FACT_PROCESS, sizeof(struct fact_process), pid);
-	const struct fact_rank *rank = row_of(p, FACT_RANK, sizeof(struct fact_rank), pid);
-	const char *comm = comm_of(p, pid);
+	const struct fact_process *known =
+		row_of(p, FACT_PROCESS, sizeof(struct fact_process), process);
+	const struct fact_rank *rank = row_of(p, FACT_RANK, sizeof(struct fact_rank), process);
+	const char *comm = comm_of(p, process);
 
 	push_labels_set(labels, "service.name", comm);
 	push_labels_set(labels, "process.executable.name", comm);
-	set_number(labels, "process.pid", pid);
-	if (process) {
-		push_labels_set(labels, "container.id", text(p, process->container));
-		push_labels_take_cgroup(labels, text(p, process->cgroup));
+	set_number(labels, "process.pid", (uint32_t)process);
+	if (p->has_hosts)
+		push_labels_set(labels, "host.name", hosts_name(p, process));
+	if (known) {
+		push_labels_set(labels, "container.id", text(p, known->container));
+		push_labels_take_cgroup(labels, text(p, known->cgroup));
 	}
 	if (rank)
 		set_number(labels, "sprof.rank", rank->rank);
@@ -126,10 +130,11 @@ static void label_process(struct push_labels *labels, const struct profile *p, u
  * What the process says of itself replaces what is guessed, the service and the host, but not what
  * is known: its number, its cgroup.
  */
-static void label_resource(struct push_labels *labels, const struct profile *p, uint32_t pid)
+static void label_resource(struct push_labels *labels, const struct profile *p, uint64_t process)
 {
 	static const char *const guessed[] = { "service.name", "host.name" };
-	const struct fact_resource *r = row_of(p, FACT_RESOURCE, sizeof(struct fact_resource), pid);
+	const struct fact_resource *r =
+		row_of(p, FACT_RESOURCE, sizeof(struct fact_resource), process);
 	struct push_labels said = { 0 };
 
 	if (!r)
@@ -147,7 +152,7 @@ static void label_resource(struct push_labels *labels, const struct profile *p, 
 	push_labels_fini(&said);
 }
 
-static void label(struct push_labels *labels, const struct profile *p, uint32_t pid,
+static void label(struct push_labels *labels, const struct profile *p, uint64_t process,
 		  const struct push_labels *own)
 {
 	push_labels_set(labels, "service.name", "unknown_service"); /* as OpenTelemetry has it */
@@ -155,9 +160,9 @@ static void label(struct push_labels *labels, const struct profile *p, uint32_t 
 	/* The user's first, so that no process fills the room for them. */
 	for (size_t i = 0; own && i < own->nr; i++)
 		push_labels_set(labels, own->list[i].key, own->list[i].value);
-	if (pid != NO_PROCESS) {
-		label_process(labels, p, pid);
-		label_resource(labels, p, pid);
+	if (process != NO_PROCESS) {
+		label_process(labels, p, process);
+		label_resource(labels, p, process);
 	}
 	for (size_t i = 0; own && i < own->nr; i++)
 		push_labels_set(labels, own->list[i].key, own->list[i].value);
@@ -165,40 +170,41 @@ static void label(struct push_labels *labels, const struct profile *p, uint32_t 
 
 /* ---- sets */
 
-static uint32_t process_of(const struct profile *p, const struct profile_sample *s)
+static uint64_t process_of(const struct profile *p, const struct profile_sample *s)
 {
-	return s->thread == PROFILE_NONE ? NO_PROCESS : p->threads[s->thread].pid;
+	return s->thread == PROFILE_NONE ? NO_PROCESS : hosts_process(&p->threads[s->thread]);
 }
 
 struct key {
-	uint32_t pid, index;
+	uint64_t process;
+	uint32_t index;
 };
 
 static int compare_keys(const void *a, const void *b)
 {
 	const struct key *x = a, *y = b;
 
-	if (x->pid != y->pid)
-		return x->pid < y->pid ? -1 : 1;
+	if (x->process != y->process)
+		return x->process < y->process ? -1 : 1;
 	return x->index < y->index ? -1 : x->index > y->index;
 }
 
 /* Copies the samples sorted by process; those of one process stay in order. */
-static struct profile_sample *sort(const struct profile *p, uint32_t **ret_pids)
+static struct profile_sample *sort(const struct profile *p, uint64_t **ret_processes)
 {
 	struct profile_sample *sorted = xcalloc(p->nr_samples + 1, sizeof(*sorted));
 	struct key *keys = xcalloc(p->nr_samples + 1, sizeof(*keys));
-	uint32_t *pids = xcalloc(p->nr_samples + 1, sizeof(*pids));
+	uint64_t *processes = xcalloc(p->nr_samples + 1, sizeof(*processes));
 
 	for (uint32_t i = 0; i < p->nr_samples; i++)
 		keys[i] = (struct key){ process_of(p, &p->samples[i]), i };
 	qsort(keys, p->nr_samples, sizeof(*keys), compare_keys);
 	for (size_t i = 0; i < p->nr_samples; i++) {
 		sorted[i] = p->samples[keys[i].index];
-		pids[i] = keys[i].pid;
+		processes[i] = keys[i].process;
 	}
 	free(keys);
-	*ret_pids = pids;
+	*ret_processes = processes;
 	return sorted;
 }
 
@@ -206,7 +212,7 @@ static struct profile_sample *sort(const struct profile *p, uint32_t **ret_pids)
 struct cutter {
 	const struct profile *p;
 	struct profile_sample *samples;
-	const uint32_t *pids; /* of each sample */
+	const uint64_t *processes; /* of each sample */
 	const struct push_labels *own;
 	int (*emit)(void *context, const struct push_set *set);
 	void *context;
@@ -218,9 +224,9 @@ static size_t end_of_set(const struct cutter *c, size_t nr, size_t first)
 	size_t at = first;
 
 	for (size_t n = 0; at < nr && n < SERIES_MAX && at - first < SET_SAMPLES; n++) {
-		uint32_t pid = c->pids[at];
+		uint64_t process = c->processes[at];
 
-		while (at < nr && c->pids[at] == pid)
+		while (at < nr && c->processes[at] == process)
 			at++;
 	}
 	return at;
@@ -254,7 +260,7 @@ static int emit_set(const struct cutter *c, size_t first, const size_t *ends, si
 	};
 	push_name_unnamed(set.p);
 	for (size_t i = 0; i < nr_series; begin = ends[i++]) {
-		label(&series[i].labels, p, c->pids[first + begin], c->own);
+		label(&series[i].labels, p, c->processes[first + begin], c->own);
 		series[i].samples = set.p->samples + begin;
 		series[i].nr_samples = ends[i] - begin;
 	}
@@ -273,7 +279,7 @@ static int emit_range(const struct cutter *c, size_t first, size_t end)
 	int err;
 
 	for (size_t i = first; i < end; i++)
-		if (i + 1 == end || c->pids[i + 1] != c->pids[i])
+		if (i + 1 == end || c->processes[i + 1] != c->processes[i])
 			ends[nr_series++] = i + 1 - first;
 	err = emit_set(c, first, ends, nr_series);
 	if (err != -EMSGSIZE || middle == first)
@@ -285,9 +291,9 @@ static int emit_range(const struct cutter *c, size_t first, size_t end)
 int push_series_each(const struct profile *p, const struct push_labels *own,
 		     int (*emit)(void *context, const struct push_set *set), void *context)
 {
-	uint32_t *pids;
-	struct profile_sample *sorted = sort(p, &pids);
-	const struct cutter c = { p, sorted, pids, own, emit, context };
+	uint64_t *processes;
+	struct profile_sample *sorted = sort(p, &processes);
+	const struct cutter c = { p, sorted, processes, own, emit, context };
 	int err = 0;
 
 	for (size_t first = 0, end; first < p->nr_samples && !err; first = end) {
@@ -295,6 +301,6 @@ int push_series_each(const struct profile *p, const struct push_labels *own,
 		err = emit_range(&c, first, end);
 	}
 	free(sorted);
-	free(pids);
+	free(processes);
 	return err;
 }

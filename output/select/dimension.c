@@ -154,6 +154,11 @@ static void by_process(struct profile *p)
 	owners_replace(p, OWNER_PROCESS, true);
 }
 
+static void by_host(struct profile *p)
+{
+	owners_replace(p, OWNER_HOST, true);
+}
+
 static void by_rank(struct profile *p)
 {
 	owners_replace(p, OWNER_RANK, true);
@@ -194,6 +199,11 @@ static void below_process(struct profile *p)
 	owners_add_root(p, OWNER_PROCESS);
 }
 
+static void below_host(struct profile *p)
+{
+	owners_add_root(p, OWNER_HOST);
+}
+
 static void below_rank(struct profile *p)
 {
 	owners_add_root(p, OWNER_RANK);
@@ -221,6 +231,7 @@ const struct dimension dimension_table[] = {
 	{ "file", "File", "files", by_file, by_file, by_file },
 	{ "thread", "Thread", "threads", by_thread, compare_threads, below_thread },
 	{ "process", "Process", "processes", by_process, compare_processes, below_process },
+	{ "host", "Host", "hosts", by_host, by_host, below_host },
 	{ "rank", "Rank", "ranks", by_rank, by_rank, below_rank },
 	{ "cgroup", "Cgroup", "cgroups", by_cgroup, by_cgroup, below_cgroup },
 	{ "container", "Container", "containers", by_container, by_container, below_container },

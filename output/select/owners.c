@@ -11,6 +11,7 @@
 #include "core/base/alloc.h"
 #include "core/base/number_map.h"
 #include "core/profile/facts.h"
+#include "core/profile/hosts.h"
 #include "core/profile/profile.h"
 
 #define SHORT_ID 12 /* digits of a container's number, as docker ps prints it */
@@ -31,8 +32,8 @@ static int compare_threads(const void *a, const void *b, void *context)
 	uint32_t i = *(const uint32_t *)a, j = *(const uint32_t *)b;
 	const struct profile_thread *x = &named->p->threads[i], *y = &named->p->threads[j];
 
-	if (x->pid != y->pid)
-		return x->pid < y->pid ? -1 : 1;
+	if (hosts_process(x) != hosts_process(y))
+		return hosts_process(x) < hosts_process(y) ? -1 : 1;
 	if ((x->pid == x->tid) != (y->pid == y->tid))
 		return x->pid == x->tid ? -1 : 1;
 	if (named->last_ns[i] != named->last_ns[j])
@@ -68,7 +69,8 @@ static uint32_t *process_comms(struct profile *p)
 		order[i] = i;
 	qsort_r(order, p->nr_threads, sizeof(*order), compare_threads, &named);
 	for (uint32_t i = 0; i < p->nr_threads; i++) {
-		if (p->threads[order[i]].pid != p->threads[order[first]].pid)
+		if (hosts_process(&p->threads[order[i]]) !=
+		    hosts_process(&p->threads[order[first]]))
 			first = i;
 		comms[order[i]] = p->threads[order[first]].comm;
 	}
@@ -113,40 +115,50 @@ static void owners_fini(struct owners *o)
 }
 
 /* UINT32_MAX: nothing is known of the process. */
-static uint32_t index_of(struct number_map *map, uint32_t pid)
+static uint32_t index_of(struct number_map *map, uint64_t process)
 {
 	bool is_new;
-	uint32_t *at = number_map_at(map, pid, &is_new);
+	uint32_t *at = number_map_at(map, process, &is_new);
 
 	if (is_new)
 		*at = UINT32_MAX;
 	return *at;
 }
 
-/* "make (tid 12)" */
+/* "make (tid 12)", "make (tid 12 on node3)" */
 static char *thread_name(const struct owners *o, const struct profile_thread *t)
 {
 	const char *name = profile_str(o->p, t->comm);
+	const char *host = hosts_suffix(o->p, hosts_process(t));
 
-	return o->numbers ? xasprintf("%s (tid %u)", name, t->tid) : xstrdup(name);
+	return o->numbers ? xasprintf("%s (tid %u%s%s)", name, t->tid, hosts_joint(host), host)
+			  : xstrdup(name);
 }
 
 /* "make (pid 12)", "python3 (rank 3, pid 12)" */
-static char *process_name(struct owners *o, uint32_t comm, uint32_t pid)
+static char *process_name(struct owners *o, uint32_t comm, uint64_t process)
 {
-	const char *name = profile_str(o->p, comm);
-	uint32_t rank = index_of(&o->rank_of, pid);
+	const char *name = profile_str(o->p, comm), *host = hosts_suffix(o->p, process);
+	uint32_t rank = index_of(&o->rank_of, process), pid = (uint32_t)process;
 
 	if (!o->numbers)
 		return xstrdup(name);
 	if (rank == UINT32_MAX)
-		return xasprintf("%s (pid %u)", name, pid);
-	return xasprintf("%s (rank %u, pid %u)", name, (uint32_t)o->ranks[rank].rank, pid);
+		return xasprintf("%s (pid %u%s%s)", name, pid, hosts_joint(host), host);
+	return xasprintf("%s (rank %u, pid %u%s%s)", name, (uint32_t)o->ranks[rank].rank, pid,
+			 hosts_joint(host), host);
 }
 
-static char *rank_name(struct owners *o, uint32_t pid)
+static char *host_name(const struct profile *p, uint64_t process)
 {
-	uint32_t rank = index_of(&o->rank_of, pid);
+	const char *host = hosts_name(p, process);
+
+	return xstrdup(*host ? host : "[not known]");
+}
+
+static char *rank_name(struct owners *o, uint64_t process)
+{
+	uint32_t rank = index_of(&o->rank_of, process);
 
 	if (rank == UINT32_MAX)
 		return xstrdup("[no rank]");
@@ -176,10 +188,12 @@ static char *owner_name(struct owners *o, uint32_t thread)
 	if (o->owner == OWNER_THREAD)
 		return thread_name(o, &t);
 	if (o->owner == OWNER_PROCESS)
-		return process_name(o, o->comms[thread], t.pid);
+		return process_name(o, o->comms[thread], hosts_process(&t));
+	if (o->owner == OWNER_HOST)
+		return host_name(o->p, hosts_process(&t));
 	if (o->owner == OWNER_RANK)
-		return rank_name(o, t.pid);
-	known = index_of(&o->row_of, t.pid);
+		return rank_name(o, hosts_process(&t));
+	known = index_of(&o->row_of, hosts_process(&t));
 	if (known == UINT32_MAX)
 		return xstrdup("[not known]");
 	row = &o->rows[known];
@@ -190,6 +204,16 @@ static char *owner_name(struct owners *o, uint32_t thread)
 		return xstrdup(name);
 	return o->owner == OWNER_USER ? xasprintf("user %u", (uint32_t)row->uid)
 				      : xstrdup("[not known]");
+}
+
+/* Of one host is also what has no thread. */
+static uint32_t frame_without_thread(const struct owners *o)
+{
+	const char *host = hosts_name(o->p, 0);
+
+	if (o->owner == OWNER_HOST && !o->p->has_hosts && *host)
+		return profile_named_frame(o->p, host, strlen(host), FUNCTION_THREAD);
+	return profile_named_frame(o->p, "[no thread]", 11, FUNCTION_UNKNOWN);
 }
 
 /* By thread, and at the end for samples without one: the frame of its owner. */
@@ -204,7 +228,7 @@ static uint32_t *owner_frames(struct owners *o)
 		frames[i] = profile_named_frame(p, name, strlen(name), FUNCTION_THREAD);
 		free(name);
 	}
-	frames[p->nr_threads] = profile_named_frame(p, "[no thread]", 11, FUNCTION_UNKNOWN);
+	frames[p->nr_threads] = frame_without_thread(o);
 	return frames;
 }
 

@@ -1,6 +1,6 @@
 /*
- * The owner of a sample: its thread, its process, or the rank, cgroup, container or user that the
- * process belonged to. Owners become frames, in place of stacks or as their roots.
+ * The owner of a sample: its thread, process or host, or the rank, cgroup, container or user that
+ * the process belonged to. Owners become frames, in place of stacks or as their roots.
  */
 #ifndef SPROF_OWNERS_H
 #define SPROF_OWNERS_H
@@ -9,7 +9,15 @@
 
 struct profile;
 
-enum owner { OWNER_THREAD, OWNER_PROCESS, OWNER_RANK, OWNER_CGROUP, OWNER_CONTAINER, OWNER_USER };
+enum owner {
+	OWNER_THREAD,
+	OWNER_PROCESS,
+	OWNER_HOST,
+	OWNER_RANK,
+	OWNER_CGROUP,
+	OWNER_CONTAINER,
+	OWNER_USER
+};
 
 /*
  * Each stack becomes one frame, the owner of its sample. `numbers`: the names of threads and

@@ -73,6 +73,40 @@ samples() { # OPTIONS...
 	[[ $stderr == *"it was recorded on host"* ]]
 }
 
+@test "equal numbers of processes of two hosts are two processes" {
+	"$BUILD/tests/drivers/segments" d 5 60 10 3 other 1700000030
+	[ "$(samples --pid 1000)" -gt "$(samples --pid 1000 --on other)" ]
+	by() { "$SPROF" report --json --by "$@" d | jq -c '[.rows[] | .function] | sort'; }
+	[ "$(by process)" = '["program0 (pid 1000 on host)","program0 (pid 1000 on other)","program1 (pid 1001 on host)","program1 (pid 1001 on other)","program2 (pid 1002 on host)","program2 (pid 1002 on other)"]' ]
+	[ "$(by thread --pid 1000)" = '["program0 (tid 1000 on host)","program0 (tid 1000 on other)"]' ]
+	[ "$(by process --on other --pid 1000)" = '["program0 (pid 1000)"]' ]
+	"$SPROF" report --json --by host d | jq -e '[.rows[] | [.function, .self]] | sort == [["host", 6000], ["other", 3000]]'
+	"$SPROF" report --json --by host --on other d | jq -e '[.rows[].function] == ["other"]'
+	"$SPROF" flame --no-js --by process --pid 1000 -o x.svg d
+	grep -q 'program0 (pid 1000 on other)' x.svg
+	"$SPROF" flame --no-js --by host -o x.svg d
+	grep -q '<title>other' x.svg
+	"$SPROF" info d | grep -q '^6 threads in 6 processes$'
+	"$SPROF" info d | grep -Eq '^ +11% +1000 +1000 +program0 +other$'
+	"$SPROF" info --json d | jq -e '.processes == 6 and ([.threads[] | select(.name == "program0") | .host] | sort == ["host", "other"])'
+	"$SPROF" info --json --on other d | jq -e '[.threads[].host] | unique == ["other"]'
+}
+
+# A format whose processes are numbers gives one of two equal ones another number.
+@test "exports tell processes of two hosts apart" {
+	"$BUILD/tests/drivers/segments" d 5 60 10 3 other 1700000030
+	"$SPROF" export -f json d | jq -e '[.threads[] | select(.name == "program0") | .host] | sort == ["host", "other"]'
+	"$SPROF" export -f chrome d | jq -e '[(.traceEvents // .)[] | select(.name == "process_name") | [.pid, .args.name]] | unique | [.[] | select(.[1] | startswith("program0"))] | (length == 2) and ([.[][0]] | unique | length == 2) and ([.[][1]] | sort == ["program0 on host", "program0 on other"])'
+	"$SPROF" export -f firefox d | jq -e '[.threads[] | select(.name == "program0") | [.pid, .processName]] | (unique_by(.[0]) | length == 2) and ([.[][1]] | sort == ["program0 on host", "program0 on other"])'
+	"$SPROF" export -f speedscope d | jq -e '[.profiles[].name | select(startswith("program0"))] | sort == ["program0 (pid 1000, tid 1000 on host) cpu", "program0 (pid 1000, tid 1000 on other) cpu"]'
+	"$SPROF" export -f pprof -o x.pb.gz d
+	[ "$("$SPROF" report --json --label host=other x.pb.gz | jq .samples)" = 3000 ]
+	"$SPROF" merge d -o one.data
+	"$SPROF" report --json --by process one.data | jq -e '.rows | length == 6'
+	"$SPROF" merge --origin=host d -o one.data
+	"$SPROF" fold one.data | awk '{ sub(/;.*/, "", $1); n[$1] += $NF } END { exit !(n["host"] == 6000 && n["other"] == 3000) }'
+}
+
 @test "what is not a segment is neither read nor waited for" {
 	mkfifo d/sprof-20231114T221000.000Z.data
 	ln -s /etc/passwd d/sprof-20231114T221000.001Z.data
