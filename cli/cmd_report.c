@@ -21,6 +21,7 @@
 #include "cli/input/view.h"
 #include "core/base/buffer.h"
 #include "core/base/log.h"
+#include "core/segments/segments_read.h"
 #include "output/kernels/flops_report.h"
 #include "output/select/dimension.h"
 #include "output/select/filter.h"
@@ -130,6 +131,13 @@ static bool takes_sort(const struct report_opts *o)
 	return !o->shape.is_tree || o->key == RANKING_TOTAL;
 }
 
+/* Of a folder some tables are sums over its segments, which times and hosts choose. */
+static bool chooses_segments(const struct report_opts *o)
+{
+	return (o->table == REPORT_LOCKS || o->table == REPORT_SYSCALLS) &&
+	       filter_chooses_recordings(o->filter) && o->input && segments_is_folder(o->input);
+}
+
 static void check(const struct report_opts *o, struct argp_state *state)
 {
 	if (o->key_given && !takes_sort(o))
@@ -144,9 +152,11 @@ static void check(const struct report_opts *o, struct argp_state *state)
 	if (o->table == REPORT_OPERATORS && o->shape.is_given)
 		argp_error(state, "one table at a time");
 	if (o->table && o->table != REPORT_OPERATORS &&
-	    (o->filter || o->idle || o->tree.column_given || o->shape.is_given))
-		argp_error(state, "a table of counts is about the whole recording: it takes "
-				  "no filter, no column and no other shape");
+	    ((o->filter && !chooses_segments(o)) || o->idle || o->tree.column_given ||
+	     o->shape.is_given))
+		argp_error(state, "a table of counts is about the whole recording: it takes no "
+				  "filter, no column and no other shape; of a folder, --locks and "
+				  "--syscalls take --from, --to and --on");
 	if (o->sampled.table && (o->table || o->shape.is_given))
 		argp_error(state, "one table at a time");
 	if (o->per.column_given && (o->table || o->sampled.table || o->shape.is_tree ||
@@ -310,6 +320,7 @@ static int report_counted(const struct report_opts *o)
 	const struct report_facts_opts facts = {
 		.input = o->input,
 		.output = o->output,
+		.filter = o->filter,
 		.table = o->table,
 		.max_rows = o->rows,
 		.skip = o->skip,
@@ -318,7 +329,10 @@ static int report_counted(const struct report_opts *o)
 		.terminal = terminal_of(o->output),
 	};
 
-	return report_facts(&facts) ? 1 : 0;
+	int err = report_facts(&facts);
+
+	filter_free(o->filter);
+	return err ? 1 : 0;
 }
 
 static int report_sampled(struct buffer *b, const struct report_opts *o, const struct view *v)

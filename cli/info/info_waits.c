@@ -11,8 +11,10 @@
 #include "core/base/buffer.h"
 #include "core/profile/column.h"
 #include "core/profile/facts.h"
+#include "core/profile/hosts.h"
 #include "core/profile/profile.h"
 #include "output/report/grid.h"
+#include "output/report/grid_report.h"
 #include "output/text/text.h"
 
 #define MAX_ROWS 15 /* of threads in the text */
@@ -37,6 +39,16 @@ static struct fact_thread_time sum_of(const struct fact_thread_time *rows, size_
 	return sum;
 }
 
+/* Rows of threads that were watched outside of the wanted time, too. */
+static size_t nr_beyond(const struct profile *p, const struct fact_thread_time *rows, size_t nr)
+{
+	size_t nr_rows = 0;
+
+	for (size_t i = 0; i < nr; i++)
+		nr_rows += facts_reaches_beyond(p, &rows[i]);
+	return nr_rows;
+}
+
 static int by_wall(const void *a, const void *b)
 {
 	const struct fact_thread_time *x = *(const struct fact_thread_time *const *)a;
@@ -45,6 +57,11 @@ static int by_wall(const void *a, const void *b)
 	if (x->wall_ns != y->wall_ns)
 		return x->wall_ns < y->wall_ns ? 1 : -1;
 	return (x->thread > y->thread) - (x->thread < y->thread);
+}
+
+static const char *host_of(const struct profile *p, const struct fact_thread_time *t)
+{
+	return t->pid ? hosts_name(p, t->pid) : "";
 }
 
 static void add_row(struct grid *g, const struct profile *p, const struct fact_thread_time *t)
@@ -61,6 +78,8 @@ static void add_row(struct grid *g, const struct profile *p, const struct fact_t
 		grid_cell(g);
 		buffer_printf(grid_cell(g), "%" PRIu64 " threads", t->threads);
 	}
+	if (p->has_hosts)
+		grid_text(g, host_of(p, t));
 }
 
 void info_waits_text(struct buffer *b, const struct profile *p)
@@ -69,7 +88,7 @@ void info_waits_text(struct buffer *b, const struct profile *p)
 		{ NULL, "wall", false },     { NULL, "cpu", false },
 		{ NULL, "runnable", false }, { NULL, "waiting", false },
 		{ NULL, "switches", false }, { NULL, "tid", false },
-		{ NULL, "name", true },
+		{ NULL, "name", true },	     { NULL, "host", true },
 	};
 	size_t nr;
 	const struct fact_thread_time *rows = rows_of(p, &nr);
@@ -80,7 +99,7 @@ void info_waits_text(struct buffer *b, const struct profile *p)
 	if (!nr)
 		return;
 	buffer_add_string(b, "\nExact times of threads\n");
-	grid_init(&g, columns, sizeof(columns) / sizeof(*columns));
+	grid_init(&g, columns, sizeof(columns) / sizeof(*columns) - !p->has_hosts);
 	order = xmalloc(nr * sizeof(const struct fact_thread_time *));
 	for (size_t i = 0; i < nr; i++)
 		order[i] = &rows[i];
@@ -92,6 +111,13 @@ void info_waits_text(struct buffer *b, const struct profile *p)
 	grid_write_text(b, &g, 0);
 	if (nr > MAX_ROWS)
 		buffer_printf(b, "...  and %zu more: --json lists all\n", nr - MAX_ROWS);
+	if (p->sums.nr)
+		grid_report_add_sums(b, &p->sums);
+	if (nr_beyond(p, rows, nr))
+		buffer_printf(b,
+			      "%zu of these threads were watched outside of the wanted time, too, "
+			      "and all of that is counted\n",
+			      nr_beyond(p, rows, nr));
 	grid_fini(&g);
 	free(order);
 }
@@ -118,6 +144,10 @@ void info_waits_json(struct buffer *b, const struct profile *p)
 	} else {
 		buffer_add_string(b, "null");
 	}
+	buffer_printf(b,
+		      ",\n  \"times_segments\": %" PRIu32 ",\n  \"times_segments_partly\": %" PRIu32
+		      ",\n  \"times_beyond\": %zu",
+		      p->sums.nr, p->sums.nr_partly, nr_beyond(p, rows, nr));
 	buffer_add_string(b, ",\n  \"thread_times\": [");
 	for (size_t i = 0; i < nr; i++) {
 		const struct profile_thread *t =
@@ -126,6 +156,8 @@ void info_waits_json(struct buffer *b, const struct profile *p)
 		buffer_printf(b, "%s\n    {\"pid\": %" PRIu64 ", \"tid\": %" PRIu32 ", \"name\": ",
 			      i ? "," : "", rows[i].pid & UINT32_MAX, t ? t->tid : 0);
 		text_add_json(b, t ? profile_str(p, t->comm) : "");
+		buffer_add_string(b, ", \"host\": ");
+		text_add_json(b, host_of(p, &rows[i]));
 		buffer_printf(b, ", \"start_ns\": %" PRIu64 ", ", rows[i].start_ns);
 		add_times(b, &rows[i]);
 	}

@@ -29,7 +29,8 @@ static bool write_table(struct buffer *b, const struct profile *p,
 	const struct grid_report_opts how = { .max_rows = o->max_rows,
 					      .json = o->json,
 					      .columns = o->terminal.columns,
-					      .unicode = o->terminal.unicode };
+					      .unicode = o->terminal.unicode,
+					      .sums = &p->sums };
 	const struct range_report_opts ranges = { .max_rows = o->max_rows,
 						  .skip = o->skip,
 						  .json = o->json };
@@ -123,7 +124,8 @@ static void say_why(const struct profile *p, enum report_table table, const char
 int report_facts(const struct report_facts_opts *opts)
 {
 	/* only this table shows stacks, whose frames need names */
-	const struct load_opts load = { .no_symbols = opts->table != REPORT_FLOPS };
+	const struct load_opts load = { .no_symbols = opts->table != REPORT_FLOPS,
+					.filter = opts->filter };
 	struct buffer b = { 0 };
 	struct profile *p;
 	int err = profile_load(opts->input, &load, &p);

@@ -24,8 +24,12 @@ enum report_table {
 	REPORT_STALLS,
 };
 
+struct filter;
+
 struct report_facts_opts {
 	const char *input, *output; /* as in the other commands */
+	/* of a folder, for REPORT_LOCKS and REPORT_SYSCALLS: its times and host; NULL: all */
+	const struct filter *filter;
 	enum report_table table;
 	uint32_t max_rows;
 	uint64_t skip;

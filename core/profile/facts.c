@@ -185,6 +185,11 @@ static void note_memory(struct profile *p, enum fact_kind kind, const void *row)
 	p->samples_tensors |= kind == FACT_TENSOR_MEMORY && tensors->interval > 1;
 }
 
+static uint32_t hash_of_key(const struct profile *p, const struct fact_info *info, const void *row)
+{
+	return (uint32_t)XXH3_64bits_withSeed(row, info->nr_key * sizeof(uint64_t), p->facts->seed);
+}
+
 bool facts_put(struct profile *p, enum fact_kind kind, const void *row)
 {
 	const struct fact_info *info = fact_info(kind);
@@ -198,10 +203,9 @@ bool facts_put(struct profile *p, enum fact_kind kind, const void *row)
 	assert(id < PROFILE_NONE);
 	if (info->nr_key) {
 		struct key_owner owner = { t, info };
-		uint32_t hash = (uint32_t)XXH3_64bits_withSeed(row, info->nr_key * sizeof(uint64_t),
-							       p->facts->seed);
 
-		id = intern_id(&t->index, hash, (uint32_t)id, key_equal, &owner, row);
+		id = intern_id(&t->index, hash_of_key(p, info, row), (uint32_t)id, key_equal,
+			       &owner, row);
 	}
 	note_memory(p, kind, row);
 	is_new = id == t->nr;
@@ -210,6 +214,20 @@ bool facts_put(struct profile *p, enum fact_kind kind, const void *row)
 			xgrow(t->values, &t->capacity, ++t->nr, info->nr_fields * sizeof(uint64_t));
 	memcpy(t->values + id * info->nr_fields, row, info->nr_fields * sizeof(uint64_t));
 	return is_new;
+}
+
+const void *facts_find(const struct profile *p, enum fact_kind kind, const void *row)
+{
+	const struct fact_info *info = fact_info(kind);
+	struct key_owner owner = { .info = info };
+	uint32_t id;
+
+	assert(info && info->nr_key);
+	if (!p->facts)
+		return NULL;
+	owner.table = &p->facts->tables[kind];
+	id = intern_find(&owner.table->index, hash_of_key(p, info, row), key_equal, &owner, row);
+	return id == PROFILE_NONE ? NULL : owner.table->values + (size_t)id * info->nr_fields;
 }
 
 const void *facts_rows(const struct profile *p, enum fact_kind kind, size_t *ret_nr)
@@ -239,6 +257,13 @@ void facts_free(struct facts *facts)
 		intern_fini(&facts->tables[i].index);
 	}
 	free(facts);
+}
+
+bool facts_reaches_beyond(const struct profile *p, const struct fact_thread_time *row)
+{
+	return p->meta.is_cut && row->start_ns &&
+	       (row->start_ns < p->meta.start_ns || row->start_ns > p->meta.end_ns ||
+		row->wall_ns > p->meta.end_ns - row->start_ns);
 }
 
 uint64_t facts_count(const struct profile *p, const char *counter)

@@ -414,9 +414,11 @@ struct fact_lock_wait {
 struct fact_system_call {
 	uint64_t number, name; /* name: string */
 	uint64_t calls, errors, total_ns;
-	uint64_t p50_ns, p99_ns; /* exact to an eighth */
+	uint64_t p50_ns, p99_ns; /* to an eighth; PERCENTILE_UNKNOWN if recordings differ */
 	uint64_t max_ns;
 };
+
+#define PERCENTILE_UNKNOWN UINT64_MAX
 
 /* The type of a field of a row. */
 enum fact_field {
@@ -465,8 +467,15 @@ struct fact_memory_sampled {
  * replaced another row.
  */
 bool facts_put(struct profile *p, enum fact_kind kind, const void *row);
+/* The row whose key is that of `row`, of a kind with a key; NULL: there is none. */
+const void *facts_find(const struct profile *p, enum fact_kind kind, const void *row);
 /* Returns all rows of a kind, an array of struct fact_...; valid until the next row is added. */
 const void *facts_rows(const struct profile *p, enum fact_kind kind, size_t *ret_nr);
+/*
+ * Does the row tell of time that the profile is not about? A thread may have been watched long
+ * before the wanted part of a folder began.
+ */
+bool facts_reaches_beyond(const struct profile *p, const struct fact_thread_time *row);
 /* Returns the sum of the counter of that name over all processes; 0 where there is none. */
 uint64_t facts_count(const struct profile *p, const char *counter);
 /* The row of a GPU by its number in a process; NULL: there is none. */

@@ -52,6 +52,19 @@ uint32_t intern_id(struct intern *t, uint32_t hash, uint32_t next_id, intern_equ
 	return next_id;
 }
 
+uint32_t intern_find(const struct intern *t, uint32_t hash, intern_equal *equal, const void *owner,
+		     const void *key)
+{
+	size_t mask = t->nr_slots - 1, at;
+
+	if (!t->nr_slots)
+		return EMPTY;
+	for (at = hash & mask; t->slots[at].id != EMPTY; at = (at + 1) & mask)
+		if (t->slots[at].hash == hash && equal(owner, t->slots[at].id, key))
+			return t->slots[at].id;
+	return EMPTY;
+}
+
 uint32_t intern_guess(const struct intern *t, uint32_t hash)
 {
 	size_t mask = t->nr_slots - 1, at;

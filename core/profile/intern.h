@@ -30,6 +30,9 @@ typedef bool intern_equal(const void *owner, uint32_t id, const void *key);
  */
 uint32_t intern_id(struct intern *t, uint32_t hash, uint32_t next_id, intern_equal *equal,
 		   const void *owner, const void *key);
+/* The id of the entry that equals `key`, or UINT32_MAX; adds nothing. */
+uint32_t intern_find(const struct intern *t, uint32_t hash, intern_equal *equal, const void *owner,
+		     const void *key);
 /*
  * For callers with many keys, so that the processor fetches their slots and entries in parallel.
  * The first fetches the slot of a hash; the second returns the first entry with that hash, which

@@ -313,6 +313,15 @@ struct profile_live {
 	uint64_t peak_ns[NR_MEMORY_KINDS]; /* LIVE_AT_PEAK: when each kind had its peak */
 };
 
+/*
+ * The recordings of a folder whose sums (facts with a key) were added up: a sum is about the whole
+ * time of its recording, so it counts whole or not at all. Not on disk.
+ */
+struct profile_sums {
+	uint32_t nr;	    /* recordings that have such sums and were in the wanted time */
+	uint32_t nr_partly; /* of them, those that were in it only partly */
+};
+
 struct column_info;
 struct facts;
 struct profile_index; /* the hash tables for interning; in profile.c */
@@ -346,6 +355,7 @@ struct profile {
 	/* of COLUMN_EVENT_1 and on, if FACT_EVENT has their names: column_info_of(); or NULL */
 	struct column_info *event_columns;
 	uint64_t nr_facts_left_out; /* rows of a recording without room */
+	struct profile_sums sums;
 	/*
 	 * All stacks together have at most so many frames, because ids have 32 bits; tests set
 	 * less. Further stacks are left out: one stack with a marker stands for all of them.

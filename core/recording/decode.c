@@ -35,6 +35,7 @@ void decoder_fini(struct decoder *d)
 	free(d->functions.ids);
 	free(d->stack);
 	free(d->locations);
+	profile_free(d->part_sums);
 }
 
 /* ---- ids */

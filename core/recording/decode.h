@@ -34,6 +34,7 @@ struct decoder {
 	uint64_t nr_string_bytes;
 	uint64_t nr_decoded_frames;
 	uint32_t nr_sums, nr_listed; /* rows of facts, with a key and without one */
+	struct profile *part_sums;   /* rows of a part that are added up at its end; NULL: none */
 	uint64_t nr_claimed;	     /* samples in the recording, by its own count */
 	/* of the samples; min is UINT64_MAX if there are none */
 	uint64_t min_time_ns, max_time_ns;

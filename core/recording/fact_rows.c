@@ -9,6 +9,7 @@
 #include "core/profile/column.h"
 #include "core/profile/profile.h"
 #include "core/recording/decode.h"
+#include "core/recording/part_sums.h"
 
 /*
  * Limits on the rows that are kept: a row of zeros takes two bytes in the file and 200 in memory.
@@ -77,12 +78,12 @@ static bool is_id(char field)
 	return field == FIELD_THREAD || field == FIELD_STACK;
 }
 
-/* Sums over the whole time of a recording are not kept when it is one of several. */
+/* Are rows of this kind kept where their recording is one of several? */
 static bool is_kept_in_parts(enum fact_kind kind)
 {
-	return kind == FACT_PROCESS || kind == FACT_RANK || kind == FACT_EVENT ||
-	       kind == FACT_LIMIT || kind == FACT_DERIVED_RULES || kind == FACT_RATE ||
-	       kind == FACT_COST || kind == FACT_MEMORY_UNHOOKED;
+	return part_sums_take(kind) || kind == FACT_PROCESS || kind == FACT_RANK ||
+	       kind == FACT_EVENT || kind == FACT_LIMIT || kind == FACT_DERIVED_RULES ||
+	       kind == FACT_RATE || kind == FACT_COST || kind == FACT_MEMORY_UNHOOKED;
 }
 
 /*
@@ -125,7 +126,8 @@ static bool decode_entry(struct decoder *d, enum fact_kind kind, struct cursor *
 		d->p->nr_facts_left_out++;
 		return true;
 	}
-	if (facts_put(d->p, kind, row))
+	if (d->is_part && part_sums_take(kind) ? part_sums_put(d, kind, row)
+					       : facts_put(d->p, kind, row))
 		*(info->nr_key ? &d->nr_sums : &d->nr_listed) += 1;
 	if (kind == FACT_EVENT)
 		column_name_event(d->p, (const struct fact_event *)row);

@@ -136,9 +136,10 @@ struct recfile_part {
 
 /*
  * Adds the recording to `p`: its samples, what they refer to, its counters, and facts of processes,
- * events, limits, rates and costs; not sums over the time of a recording (locks, threads, system
- * calls). Fills what p->meta does not have; sets unfinished if this recording is. *ret_note as in
- * recfile_read(). -ENOENT: it is of another host; `p` has only got strings.
+ * events, limits, rates and costs. Sums over the time of a recording: those of locks, threads and
+ * system calls are added up if any of that time is wanted (p->sums), all others are left out. Fills
+ * what p->meta does not have; sets unfinished if this recording is. *ret_note as in recfile_read().
+ * -ENOENT: it is of another host; `p` has only got strings.
  */
 int recfile_add(FILE *f, struct profile *p, struct recfile_part *part, char **ret_note);
 

@@ -14,6 +14,7 @@
 
 #include "core/base/alloc.h"
 #include "core/profile/column.h"
+#include "core/recording/part_sums.h"
 #include "core/recording/record.h"
 #include "core/recording/decode.h"
 
@@ -348,6 +349,7 @@ int recfile_add(FILE *f, struct profile *p, struct recfile_part *part, char **re
 		p->stats = stats;
 	} else {
 		finish_profile(&r, p, first_sample);
+		part_sums_add(&r.decoder);
 		join_meta(&r, p, &meta);
 		part->zero_realtime_ns = r.decoder.part.zero_realtime_ns;
 		add_counts((uint64_t *)&p->stats, (const uint64_t *)&stats,

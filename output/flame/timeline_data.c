@@ -75,7 +75,10 @@ static struct line *sort_samples(const struct tree *tree, const struct profile *
 	return lines;
 }
 
-/* By thread: its exact times, or zeros. The caller frees the array. */
+/*
+ * By thread: its exact times, or zeros. Times that reach beyond those of the samples do not compare
+ * with them. The caller frees the array.
+ */
 static struct fact_thread_time *exact_times(const struct profile *p)
 {
 	struct fact_thread_time *times = xcalloc(p->nr_threads + 1, sizeof(*times));
@@ -83,7 +86,7 @@ static struct fact_thread_time *exact_times(const struct profile *p)
 	const struct fact_thread_time *rows = facts_rows(p, FACT_THREAD_TIME, &nr);
 
 	for (size_t i = 0; i < nr; i++)
-		if (rows[i].thread < p->nr_threads)
+		if (rows[i].thread < p->nr_threads && !facts_reaches_beyond(p, &rows[i]))
 			times[rows[i].thread] = rows[i];
 	return times;
 }

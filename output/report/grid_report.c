@@ -41,14 +41,34 @@ void grid_report_write(struct buffer *b, const struct grid *g, const struct summ
 	grid_write_text(b, g, opts->max_rows);
 }
 
+void grid_report_add_sums(struct buffer *b, const struct profile_sums *sums)
+{
+	bool one = sums->nr_partly == 1;
+
+	buffer_printf(b, "Sums of %u segment%s", sums->nr, sums->nr == 1 ? "" : "s");
+	if (sums->nr_partly)
+		buffer_printf(b,
+			      "; %u of them %s only partly in the wanted time, and count%s whole",
+			      sums->nr_partly, one ? "is" : "are", one ? "s" : "");
+	buffer_add_char(b, '\n');
+}
+
 void grid_report_write_counted(struct buffer *b, const struct grid *g, const char *report,
 			       const struct grid_report_opts *opts)
 {
+	const struct profile_sums *sums = opts->sums && opts->sums->nr ? opts->sums : NULL;
+
 	if (!opts->json) {
 		grid_write_text(b, g, opts->max_rows);
+		if (sums)
+			grid_report_add_sums(b, sums);
 		return;
 	}
-	buffer_printf(b, "{\n\"version\": %d,\n\"report\": \"%s\",\n\"rows\": ", VERSION, report);
+	buffer_printf(b, "{\n\"version\": %d,\n\"report\": \"%s\",\n", VERSION, report);
+	if (sums)
+		buffer_printf(b, "\"segments\": %u,\n\"segments_partly\": %u,\n", sums->nr,
+			      sums->nr_partly);
+	buffer_add_string(b, "\"rows\": ");
 	grid_write_json(b, g, opts->max_rows);
 	buffer_add_string(b, "\n}\n");
 }

@@ -12,6 +12,7 @@
 struct buffer;
 struct grid;
 struct grid_column;
+struct profile_sums;
 struct summary;
 
 struct grid_report_opts {
@@ -19,6 +20,8 @@ struct grid_report_opts {
 	uint32_t max_rows; /* 0 = all */
 	size_t columns;	   /* of the terminal, which names are cut to; 0 = never cut */
 	bool unicode;	   /* in text, else ASCII */
+	/* of the profile that the table is made from, which a table of facts says; NULL: does not */
+	const struct profile_sums *sums;
 };
 
 /* As grid_init(): the columns must outlive the grid. */
@@ -31,6 +34,8 @@ void grid_report_events(struct grid *g, uint64_t events, const struct summary *s
 /* `report` is the name of the report in JSON. */
 void grid_report_write(struct buffer *b, const struct grid *g, const struct summary *summary,
 		       const char *report, const struct grid_report_opts *opts);
+/* Says of which segments of a folder sums are made. */
+void grid_report_add_sums(struct buffer *b, const struct profile_sums *sums);
 /* Writes a table of facts: without the head, as no figure is from samples. */
 void grid_report_write_counted(struct buffer *b, const struct grid *g, const char *report,
 			       const struct grid_report_opts *opts);

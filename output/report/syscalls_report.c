@@ -20,6 +20,14 @@ static int by_total(const void *a, const void *b)
 	return (x->number > y->number) - (x->number < y->number);
 }
 
+static void add_percentile(struct grid *g, uint64_t ns)
+{
+	if (ns == PERCENTILE_UNKNOWN)
+		grid_none(g);
+	else
+		grid_time(g, ns);
+}
+
 static bool fill(struct grid *g, const struct profile *p)
 {
 	const struct fact_system_call *all, **rows;
@@ -36,8 +44,8 @@ static bool fill(struct grid *g, const struct profile *p)
 		grid_time(g, c->total_ns);
 		grid_count(g, c->calls);
 		grid_count(g, c->errors);
-		grid_time(g, c->p50_ns);
-		grid_time(g, c->p99_ns);
+		add_percentile(g, c->p50_ns);
+		add_percentile(g, c->p99_ns);
 		grid_time(g, c->max_ns);
 		grid_text(g, profile_str(p, (uint32_t)c->name));
 	}

@@ -222,6 +222,12 @@ bool filter_has_no_time(const struct filter *f)
 	return f->to.kind == MOMENT_BEFORE_END ? f->from.ns <= f->to.ns : f->from.ns >= f->to.ns;
 }
 
+bool filter_chooses_recordings(const struct filter *f)
+{
+	return !f->nr_rules && !f->nr_threads && !f->nr_comms && !f->nr_pids && !f->nr_labels &&
+	       !f->hides_noise && !f->holds_gil && !f->event && !filter_has_live(f);
+}
+
 /* ---- samples, by thread, label, time and GIL */
 
 static bool fits(const struct comm *comms, int nr, const struct profile *p,

@@ -49,6 +49,8 @@ void filter_set_from(struct filter *filter, struct moment from);
 void filter_set_to(struct filter *filter, struct moment to);
 struct moment filter_from(const struct filter *filter);
 struct moment filter_to(const struct filter *filter);
+/* Are times and the host all that it has rules for? These choose recordings of a folder, too. */
+bool filter_chooses_recordings(const struct filter *filter);
 /* Is that interval empty, whatever the recording is? */
 bool filter_has_no_time(const struct filter *filter);
 

@@ -86,7 +86,7 @@ samples() { # OPTIONS...
 	grep -q 'program0 (pid 1000 on other)' x.svg
 	"$SPROF" flame --no-js --by host -o x.svg d
 	grep -q '<title>other' x.svg
-	"$SPROF" info d | grep -q '^6 threads in 6 processes$'
+	"$SPROF" info d | grep -q '^36 threads in 6 processes$'
 	"$SPROF" info d | grep -Eq '^ +11% +1000 +1000 +program0 +other$'
 	"$SPROF" info --json d | jq -e '.processes == 6 and ([.threads[] | select(.name == "program0") | .host] | sort == ["host", "other"])'
 	"$SPROF" info --json --on other d | jq -e '[.threads[].host] | unique == ["other"]'
@@ -105,6 +105,65 @@ samples() { # OPTIONS...
 	"$SPROF" report --json --by process one.data | jq -e '.rows | length == 6'
 	"$SPROF" merge --origin=host d -o one.data
 	"$SPROF" fold one.data | awk '{ sub(/;.*/, "", $1); n[$1] += $NF } END { exit !(n["host"] == 6000 && n["other"] == 3000) }'
+}
+
+locks() { # OPTIONS...
+	"$SPROF" report --locks --json "$@" d | jq -c "${filter:-.rows | map([.address, .holder, .waits, .samples, .waiting_ns, .longest_ns]) | sort}"
+}
+
+# The same sums of each segment alone.
+locks_of_each() { # FILE...
+	local file
+	for file; do "$SPROF" report --locks --json "$file" | jq -c '.rows[]'; done |
+		jq -sc 'group_by([.address, .holder]) | map([.[0].address, .[0].holder, (map(.waits) | add), (map(.samples) | add), (map(.waiting_ns) | add), (map(.longest_ns) | max)]) | sort'
+}
+
+@test "waits for locks, times of threads and system calls are the sums of the segments" {
+	local files=(d/*.data)
+	[ "$(locks)" = "$(locks_of_each "${files[@]}")" ]
+	# the lock whose holder is the same in all segments
+	filter='[.rows[] | select(.address == "0x8000")] | map([.waits, .samples, .waiting_ns, .longest_ns])' locks | grep -qx '\[\[55,10,55000000,10000\]\]'
+	filter='[.segments, .segments_partly, .report]' locks | grep -qx '\[10,0,"locks"\]'
+	"$SPROF" report --locks d | grep -qx 'Sums of 10 segments'
+	[ "$("$SPROF" report --locks "${files[0]}" | grep -c Sums)" = 0 ]
+	# percentiles of several sets of calls are known where they are equal
+	"$SPROF" report --syscalls --json d | jq -e '.segments == 10 and .rows == [{ total_ns: 385000, calls: 55, errors: 10, p50_ns: null, p99_ns: 9000, max_ns: 10000, call: "read" }]'
+	"$SPROF" report --syscalls d | grep -Eq '385 us +55 +10 +- '
+	"$SPROF" info --json d | jq -e '.times.threads == 40 and .times_segments == 10 and .times_segments_partly == 0 and .times_beyond == 0
+		and (.thread_times | length) == 21 and ([.thread_times[] | select(.name == "once") | .wall_ns] | add) == 600e9
+		and ([.thread_times[] | select(.tid == 0)] == [{ pid: 0, tid: 0, name: "", host: "", start_ns: 0, threads: 20, wall_ns: 1200000000000, cpu_ns: 600000000000, runnable_ns: 0, waiting_ns: 600000000000, switches: 200 }])'
+	"$SPROF" info d | grep -qx 'Sums of 10 segments'
+	# those of a merged folder are those of the folder
+	"$SPROF" merge d -o one.data
+	"$SPROF" report --locks --json one.data | jq -e '[.rows[].waits] | add == 110'
+}
+
+@test "sums are of whole segments, and what lies outside of the wanted time is said" {
+	local files=(d/*.data)
+	[ "$(locks --from 60s --to 180s)" = "$(locks_of_each "${files[@]:1:2}")" ]
+	filter='[.segments, .segments_partly]' locks --from 60s --to 180s | grep -qx '\[2,0\]'
+	[ "$(locks --from 90s --to 150s)" = "$(locks_of_each "${files[@]:1:2}")" ]
+	filter='[.segments, .segments_partly]' locks --from 90s --to 150s | grep -qx '\[2,2\]'
+	[ "$(locks --from -2m)" = "$(locks_of_each "${files[@]:8:2}")" ]
+	"$SPROF" report --locks --from 90s d | grep -qx 'Sums of 9 segments; 1 of them is only partly in the wanted time, and counts whole'
+	"$SPROF" report --syscalls --from 2023-11-14T22:14:21Z --to 2023-11-14T22:14:22Z --json d | jq -e '.segments == 1 and .segments_partly == 1 and .rows[0].calls == 2 and .rows[0].p50_ns == 2000'
+	# a thread that is watched since the recorder began ends in each segment
+	"$SPROF" info --json --from 60s --to 180s d | jq -e '.times_segments == 2 and .times_beyond == 2 and (.thread_times | length) == 5'
+	"$SPROF" info --from 60s d | grep -q '^9 of these threads were watched outside of the wanted time, too, and all of that is counted$'
+	# no other tables and filters
+	run "$SPROF" report --locks --pid 1000 d
+	[ "$status" -eq 2 ]
+	run "$SPROF" report --calls --from 1s d
+	[ "$status" -eq 2 ]
+	run "$SPROF" report --locks --from 1s "${files[0]}"
+	[ "$status" -eq 2 ]
+}
+
+@test "sums of two hosts are kept apart" {
+	"$BUILD/tests/drivers/segments" d 5 60 10 3 other 1700000030
+	filter='[.rows[] | select(.address == "0x8000") | [.host, .pid, .waits]] | sort' locks | grep -qx '\[\["host",1000,55\],\["other",1000,15\]\]'
+	filter='[.rows[] | select(.address == "0x8000") | [.pid, .waits]]' locks --on other | grep -qx '\[\[1000,15\]\]'
+	"$SPROF" report --locks d | grep -Eq ' other '
 }
 
 @test "what is not a segment is neither read nor waited for" {

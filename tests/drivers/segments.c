@@ -2,7 +2,8 @@
  * segments DIR NR SECONDS HZ PROCESSES [HOST [UNIX-TIME]]: writes what a flight recorder leaves in
  * a folder: NR segments of so many seconds, with HZ samples per second of that many processes
  * together. Stacks are 30 deep; each process has 300, of which a few have most of the samples. The
- * first segment begins at UNIX-TIME (default: 2023-11-14).
+ * first segment begins at UNIX-TIME (default: 2023-11-14). Each segment also tells of waits for
+ * locks, of a thread that ended in it and of system calls, in numbers that are known.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -12,6 +13,7 @@
 #include <unistd.h>
 
 #include "core/base/alloc.h"
+#include "core/profile/facts.h"
 #include "core/profile/profile.h"
 #include "core/profile/source.h"
 #include "core/recording/recfile.h"
@@ -99,6 +101,65 @@ static void write_names(struct folder *folder, uint32_t nr_programs)
 	close(names);
 }
 
+/*
+ * In segment `s`, counted from 1: the first process waited s times for a lock, for s ms, one thread
+ * of its lived all the time, one that is watched since the first segment has ended, and further
+ * ones, and so many calls of read() took s us each. All is told twice, as a recorder does.
+ */
+static void write_facts(struct sink *to, const struct program *p, uint32_t s, uint64_t start_ns,
+			uint64_t ns)
+{
+	uint32_t once = to->thread(to, 1000, 2000 + s, text(to, "once"));
+	uint32_t old = to->thread(to, 1000, 3000 + s, text(to, "old"));
+
+	for (uint32_t part = 2; part; part--) {
+		const struct fact_lock_wait lock = {
+			.pid = 1000,
+			.address = 0x7000,
+			.thread = p->thread,
+			.holder = once,
+			.known_by = HOLDER_OWNER,
+			.place = text(to, "program0+0x7000"),
+			.waits = s / part,
+			.samples = 1,
+			.waiting_ns = s * 1000000 / part,
+			.variance_us2 = 4,
+			.longest_ns = s * 1000 / part,
+		};
+		const struct fact_lock_wait same = {
+			.pid = 1000,
+			.address = 0x8000,
+			.thread = p->thread,
+			.holder = PROFILE_NONE,
+			.waits = s / part,
+			.samples = 1,
+			.waiting_ns = s * 1000000 / part,
+			.longest_ns = s * 1000 / part,
+		};
+		const struct fact_thread_time times[] = {
+			{ 1000, once, start_ns, 1, ns, ns / 2, ns / 4, ns / 4, 10 },
+			{ 1000, old, 1000 * NS, 1, start_ns + ns - 1000 * NS, ns, 0,
+			  start_ns - 1000 * NS, 10 },
+			{ 0, PROFILE_NONE, 0, 2, 2 * ns, ns, 0, ns, 20 },
+		};
+		const struct fact_system_call calls = {
+			.name = text(to, "read"),
+			.calls = s / part,
+			.errors = 1,
+			.total_ns = s * 1000 * s / part,
+			.p50_ns = s * 1000,
+			.p99_ns = 9000,
+			.max_ns = s * 1000,
+		};
+
+		to->fact(to, FACT_LOCK_WAIT, &lock);
+		to->fact(to, FACT_LOCK_WAIT, &same);
+		for (size_t i = 0; i < 3; i++)
+			to->fact(to, FACT_THREAD_TIME, &times[i]);
+		to->fact(to, FACT_SYSTEM_CALL, &calls);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	uint32_t nr = argc > 5 ? (uint32_t)atoi(argv[2]) : 0;
@@ -157,6 +218,7 @@ int main(int argc, char **argv)
 						     .stack = p->stacks[draw_skewed()],
 					     });
 		}
+		write_facts(front, &programs[0], s + 1, meta.start_ns, seconds * NS);
 		if (recfile_finish(file, NULL, meta.start_ns + seconds * NS) ||
 		    utimensat(folder_fd(folder), name, times, AT_SYMLINK_NOFOLLOW))
 			return 1;

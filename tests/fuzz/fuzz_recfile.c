@@ -153,6 +153,27 @@ static void write_events(const struct profile *p)
 	buffer_fini(&b);
 }
 
+/* Reads it twice as segments of one folder. */
+static void read_parts(const struct buffer *file)
+{
+	struct recfile_part part = { .from_realtime_ns = 1000, .to_realtime_ns = UINT64_MAX / 2 };
+	struct profile *p = profile_new();
+	char *note;
+
+	for (uint32_t i = 0; i < 2; i++) {
+		FILE *f = fmemopen(file->data, file->size, "rb");
+
+		part.number = i;
+		if (f && recfile_add(f, p, &part, &note) == 0)
+			free(note);
+		if (f)
+			fclose(f);
+	}
+	check(p);
+	check_facts(p);
+	profile_free(p);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct buffer file = { 0 };
@@ -175,6 +196,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		write_events(p);
 		profile_free(p);
 		free(note);
+		read_parts(&file);
 	}
 	if (f)
 		fclose(f);

@@ -1,0 +1,143 @@
+/*
+ * The rows of the recording lie in the facts of a profile of their own, with ids of the decoder's.
+ * Sums of hostile numbers end at the greatest.
+ */
+#include "core/recording/part_sums.h"
+
+#include <string.h>
+
+#include "core/profile/profile.h"
+#include "core/recording/decode.h"
+
+#define MAX_ROWS (1u << 21) /* of a kind, of all recordings */
+
+static const enum fact_kind kinds[] = { FACT_LOCK_WAIT, FACT_THREAD_TIME, FACT_SYSTEM_CALL };
+
+bool part_sums_take(enum fact_kind kind)
+{
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+		if (kinds[i] == kind)
+			return true;
+	return false;
+}
+
+bool part_sums_put(struct decoder *d, enum fact_kind kind, const uint64_t *row)
+{
+	if (!d->part_sums)
+		d->part_sums = profile_new();
+	return facts_put(d->part_sums, kind, row);
+}
+
+/* ---- two rows of one key become one */
+
+static void add(uint64_t *to, uint64_t more)
+{
+	if (__builtin_add_overflow(*to, more, to))
+		*to = UINT64_MAX;
+}
+
+static void take_larger(uint64_t *to, uint64_t other)
+{
+	if (*to < other)
+		*to = other;
+}
+
+static void join_locks(struct fact_lock_wait *to, const struct fact_lock_wait *more)
+{
+	add(&to->waits, more->waits);
+	add(&to->samples, more->samples);
+	add(&to->waiting_ns, more->waiting_ns);
+	add(&to->variance_us2, more->variance_us2);
+	take_larger(&to->longest_ns, more->longest_ns);
+	if (!to->place)
+		to->place = more->place;
+}
+
+/* A thread that began to be watched at one moment is the same time told again: the longer holds. */
+static void join_times(struct fact_thread_time *to, const struct fact_thread_time *more)
+{
+	if (to->thread != PROFILE_NONE) {
+		if (to->wall_ns < more->wall_ns)
+			*to = *more;
+		return;
+	}
+	add(&to->threads, more->threads);
+	add(&to->wall_ns, more->wall_ns);
+	add(&to->cpu_ns, more->cpu_ns);
+	add(&to->runnable_ns, more->runnable_ns);
+	add(&to->waiting_ns, more->waiting_ns);
+	add(&to->waits, more->waits);
+}
+
+/* Percentiles of two sets of calls do not tell that of both, unless they are equal. */
+static void join_calls(struct fact_system_call *to, const struct fact_system_call *more)
+{
+	add(&to->calls, more->calls);
+	add(&to->errors, more->errors);
+	add(&to->total_ns, more->total_ns);
+	take_larger(&to->max_ns, more->max_ns);
+	if (to->p50_ns != more->p50_ns)
+		to->p50_ns = PERCENTILE_UNKNOWN;
+	if (to->p99_ns != more->p99_ns)
+		to->p99_ns = PERCENTILE_UNKNOWN;
+}
+
+union any_row {
+	struct fact_lock_wait lock;
+	struct fact_thread_time time;
+	struct fact_system_call call;
+};
+
+static void add_row(struct profile *p, enum fact_kind kind, const uint64_t *row)
+{
+	const uint64_t *before = facts_find(p, kind, row);
+	size_t size = fact_info(kind)->nr_fields * sizeof(*row), nr;
+	union any_row sum;
+
+	facts_rows(p, kind, &nr);
+	if (!before && nr >= MAX_ROWS) {
+		p->nr_facts_left_out++;
+		return;
+	}
+	memcpy(&sum, before ? before : row, size);
+	if (before && kind == FACT_LOCK_WAIT)
+		join_locks(&sum.lock, (const struct fact_lock_wait *)row);
+	else if (before && kind == FACT_THREAD_TIME)
+		join_times(&sum.time, (const struct fact_thread_time *)row);
+	else if (before)
+		join_calls(&sum.call, (const struct fact_system_call *)row);
+	facts_put(p, kind, &sum);
+}
+
+/* ---- a recording */
+
+/* Is it in the wanted time, wholly or partly? Counts it if so. */
+static bool is_wanted(struct decoder *d)
+{
+	struct profile *p = d->p;
+	uint64_t start = p->meta.start_ns + d->zero_realtime_ns;
+	uint64_t end = (p->meta.end_ns > p->meta.start_ns ? p->meta.end_ns : p->meta.start_ns) +
+		       d->zero_realtime_ns;
+
+	if (start >= d->part.to_realtime_ns ||
+	    (end <= d->part.from_realtime_ns && start < d->part.from_realtime_ns))
+		return false;
+	p->sums.nr++;
+	p->sums.nr_partly += start < d->part.from_realtime_ns || end > d->part.to_realtime_ns;
+	return true;
+}
+
+void part_sums_add(struct decoder *d)
+{
+	if (!d->part_sums || !is_wanted(d))
+		return;
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+		uint32_t nr_fields = fact_info(kinds[i])->nr_fields;
+		const uint64_t *rows;
+		size_t nr;
+
+		rows = facts_rows(d->part_sums, kinds[i], &nr);
+		for (size_t k = 0; k < nr; k++)
+			add_row(d->p, kinds[i], rows + k * nr_fields);
+	}
+}
