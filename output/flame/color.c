@@ -13,9 +13,10 @@
 #include "core/base/path.h"
 #include "core/profile/profile.h"
 #include "core/base/buffer.h"
-#include "output/tree/functions.h"
+#include "output/tree/tree.h"
 
-enum { STEPS = 5, STEP_DEGREES = 3, WAIT_DEGREES = 7, WAIT_OTHER = 2, TEXTURE = 8 };
+enum { STEPS = 5, STEP_DEGREES = 3, WAIT_DEGREES = 7, TEXTURE = 8 };
+enum { WAIT_LOCK = 0, WAIT_OTHER = 2 }; /* in wait_groups */
 
 /* Colours of changes: steps of strength in each direction, and the hues in degrees. */
 enum { LEVELS = 4, LESS_DEGREES = 212, MORE_DEGREES = 26 };
@@ -43,25 +44,59 @@ static const struct hue hues[NR_FUNCTION_KINDS] = {
 /* Waits by what they are for: each group has a hue and a texture of its own. */
 static const struct wait_group {
 	const char *name, *texture; /* an SVG path in a square of TEXTURE pixels */
-	const char *const *reasons; /* how the names of such waits begin */
+	const char *const *reasons;
 } wait_groups[STEPS] = {
 	{ "waiting: lock", "M-1 1l2-2M0 8l8-8M7 9l2-2",
-	  (const char *const[]){ "lock", "kernel lock", "file lock", "GIL", NULL } },
+	  (const char *const[]){ "lock wait", "kernel lock wait", "file lock wait", "GIL wait",
+				 NULL } },
 	{ "disk, pipe, socket", "M2 1v2M6 5v2",
-	  (const char *const[]){ "pipe", "socket", "disk", "page fault", "terminal", NULL } },
-	{ "other wait", "M-1 7l2 2M0 0l8 8M7-1l2 2", (const char *const[]){ NULL } },
-	{ "sleep, poll", "M0 2h8M0 6h8", (const char *const[]){ "sleep", "poll", NULL } },
+	  (const char *const[]){ "pipe wait", "socket wait", "disk wait", "page fault",
+				 "terminal wait", NULL } },
+	{ "other wait", "M-1 7l2 2M0 0l8 8M7-1l2 2",
+	  (const char *const[]){ "other wait", "child wait", "signal wait", "stopped", "GPU wait",
+				 NULL } },
+	{ "sleep, poll", "M0 2h8M0 6h8", (const char *const[]){ "sleep", "poll wait", NULL } },
 	{ "wait for a CPU", "M2 0v8M6 0v8",
-	  (const char *const[]){ "CPU", "preempted", "new thread", "throttled", NULL } },
+	  (const char *const[]){ "CPU wait", "preempted", "new thread", "throttled by its cgroup",
+				 NULL } },
 };
 
-static unsigned wait_group_of(const char *name)
+/* Reason, object and waker; more such frames in a row are only in files that others wrote. */
+enum { WAIT_FRAMES = 8 };
+
+/* -1: not the name of a reason. */
+static int group_of_reason(const char *name)
 {
-	for (unsigned i = 0; i < STEPS; i++)
+	for (int i = 0; i < STEPS; i++)
 		for (const char *const *reason = wait_groups[i].reasons; *reason; reason++)
-			if (begins_with(name, *reason))
+			if (!strcmp(name, *reason))
 				return i;
-	return WAIT_OTHER;
+	return -1;
+}
+
+/* Of a frame whose reason is not there, as with --by lock. */
+static int group_without_reason(const char *name)
+{
+	return begins_with(name, "lock ") || !strcmp(name, "GIL") || !strcmp(name, "unknown lock")
+		       ? WAIT_LOCK
+		       : WAIT_OTHER;
+}
+
+static bool is_wait(const struct tree *tree, uint32_t node)
+{
+	return tree_function_of(tree, node)->kind == FUNCTION_WAIT;
+}
+
+/* The frame of a wait that is nearest to the root decides, as an object may have any name. */
+static int wait_group_of(const struct tree *tree, uint32_t node)
+{
+	uint32_t top = node;
+	int group;
+
+	for (int i = 0; i < WAIT_FRAMES && is_wait(tree, tree->nodes[top].parent); i++)
+		top = tree->nodes[top].parent;
+	group = group_of_reason(tree_function_of(tree, top)->name);
+	return group < 0 ? group_without_reason(tree_function_of(tree, top)->name) : group;
 }
 
 /* A hash (FNV-1a) of the module, or of the name if there is none: the same on every machine. */
@@ -75,14 +110,40 @@ static unsigned step_of(const struct tree_function *f)
 	return (h ^ h >> 16) % STEPS;
 }
 
-void color_class(const struct tree_function *f, char ret_class[COLOR_NAME_SIZE])
+static void write_class(const struct tree_function *f, unsigned step,
+			char ret_class[COLOR_NAME_SIZE])
+{
+	const struct hue *hue = &hues[f->kind < NR_FUNCTION_KINDS ? f->kind : FUNCTION_UNKNOWN];
+
+	snprintf(ret_class, COLOR_NAME_SIZE, "%c%c", hue->letter, (char)('0' + step));
+}
+
+void color_class(const struct tree *tree, uint32_t node, char ret_class[COLOR_NAME_SIZE])
+{
+	const struct tree_function *f = tree_function_of(tree, node);
+
+	if (f->kind == FUNCTION_WAIT)
+		write_class(f, (unsigned)wait_group_of(tree, node), ret_class);
+	else
+		color_function_class(f, ret_class);
+}
+
+void color_function_class(const struct tree_function *f, char ret_class[COLOR_NAME_SIZE])
 {
 	const struct hue *hue = &hues[f->kind < NR_FUNCTION_KINDS ? f->kind : FUNCTION_UNKNOWN];
 	unsigned step = hue->saturation && f->kind != FUNCTION_THREAD ? step_of(f) : STEPS / 2;
+	int group;
 
-	if (f->kind == FUNCTION_WAIT)
-		step = wait_group_of(f->name);
-	snprintf(ret_class, COLOR_NAME_SIZE, "%c%c", hue->letter, (char)('0' + step));
+	if (f->kind == FUNCTION_WAIT) {
+		group = group_of_reason(f->name);
+		step = (unsigned)(group < 0 ? group_without_reason(f->name) : group);
+	}
+	write_class(f, step, ret_class);
+}
+
+bool color_is_reason(const struct tree_function *f)
+{
+	return f->kind == FUNCTION_WAIT && group_of_reason(f->name) >= 0;
 }
 
 /* One channel of HSL -> sRGB (CSS Color 4, section 7.1); n is 0, 8, 4 for red, green, blue. */
@@ -227,17 +288,20 @@ void color_each_class(void (*f)(int kind, const char *class, const char *name, v
 	}
 }
 
-bool color_has_class(const struct tree_functions *functions, int kind, const char *class)
+bool color_has_class(const struct tree *tree, int kind, const char *class)
 {
+	const struct tree_functions *functions = &tree->functions;
 	char is[COLOR_NAME_SIZE];
+	size_t i = 1; /* after the root, which every tree has */
 
-	/* Skips the root, which every tree has. */
-	for (size_t i = 1; i < functions->nr; i++) {
-		if (functions->list[i].kind != kind)
+	while (i < functions->nr && functions->list[i].kind != kind)
+		i++;
+	if (i >= functions->nr || kind != FUNCTION_WAIT)
+		return i < functions->nr;
+	for (uint32_t node = 1; node < tree->nr_nodes; node++) {
+		if (!is_wait(tree, node))
 			continue;
-		if (kind != FUNCTION_WAIT)
-			return true;
-		color_class(&functions->list[i], is);
+		color_class(tree, node, is);
 		if (!strcmp(is, class))
 			return true;
 	}

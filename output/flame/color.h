@@ -11,13 +11,22 @@
 #include <stdint.h>
 
 struct buffer;
+struct tree;
 struct tree_function;
-struct tree_functions;
 
 enum { COLOR_NAME_SIZE = 4 };
 
-/* Writes the class of a function, "n0" to "n4" for native code and so on, with a NUL. */
-void color_class(const struct tree_function *f, char ret_class[COLOR_NAME_SIZE]);
+/*
+ * Writes the class of a node, "n0" to "n4" for native code and so on, with a NUL. What a wait was
+ * for, and who ended it, has the class of the reason.
+ */
+void color_class(const struct tree *tree, uint32_t node, char ret_class[COLOR_NAME_SIZE]);
+
+/* The class of a function that is in no stack; of what a wait was for that is a guess. */
+void color_function_class(const struct tree_function *f, char ret_class[COLOR_NAME_SIZE]);
+
+/* Does the name stand for a reason of waits? In a stack it may still be what a wait was for. */
+bool color_is_reason(const struct tree_function *f);
 
 /*
  * Writes the class of a change, which is from -4 (much less) to 4 (much more): the letter, 'd' for
@@ -41,7 +50,7 @@ void color_add_textures(struct buffer *b);
  */
 void color_each_class(void (*f)(int kind, const char *class, const char *name, void *arg),
 		      void *arg);
-/* Is there a function of that kind, and, of waits, of that class? */
-bool color_has_class(const struct tree_functions *functions, int kind, const char *class);
+/* Is there a function of that kind, and, of waits, a node of that class? */
+bool color_has_class(const struct tree *tree, int kind, const char *class);
 
 #endif

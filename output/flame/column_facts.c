@@ -30,7 +30,7 @@ static void add_legend_kind(int kind, const char *class, const char *name, void 
 {
 	struct legend *l = arg;
 
-	if (color_has_class(&l->tree->functions, kind, class))
+	if (color_has_class(l->tree, kind, class))
 		buffer_printf(l->b, "%s %s;", class, name);
 }
 

@@ -42,8 +42,8 @@ static void add_legend_kind(int kind, const char *class, const char *name, void 
 {
 	struct legend *l = arg;
 
-	if (!color_has_class(&l->tree->functions, kind, class) &&
-	    !(l->below && color_has_class(&l->below->functions, kind, class)))
+	if (!color_has_class(l->tree, kind, class) &&
+	    !(l->below && color_has_class(l->below, kind, class)))
 		return;
 	buffer_printf(l->b, "<g class=\"%s\"><rect x=\"%u\" y=\"%u\" width=\"12\" height=\"10\"/>",
 		      class, l->x, l->y - 9);

@@ -104,8 +104,38 @@ static void add_name(struct buffer *b, const struct label_name *name, const stru
 	buffer_add_varint(b, utf16_length(name->text + name->short_start, name->short_size));
 }
 
+/* By function of a wait: its first node, or 0. NULL: there are no waits. The caller frees the array. */
+static uint32_t *find_waits(const struct tree *tree)
+{
+	uint32_t *nodes = NULL;
+
+	for (size_t i = 0; i < tree->functions.nr && !nodes; i++)
+		if (tree->functions.list[i].kind == FUNCTION_WAIT)
+			nodes = xcalloc(tree->functions.nr, sizeof(*nodes));
+	for (uint32_t i = tree->nr_nodes; nodes && --i > 0;)
+		if (tree_function_of(tree, i)->kind == FUNCTION_WAIT)
+			nodes[tree->nodes[i].function] = i;
+	return nodes;
+}
+
+/* The class of a function, in which 'v' says that a wait's function is not the reason. */
+static void add_class(struct buffer *b, const struct tree *tree, const struct tree_function *f,
+		      uint32_t wait)
+{
+	char class[COLOR_NAME_SIZE];
+
+	if (wait)
+		color_class(tree, wait, class);
+	else
+		color_function_class(f, class);
+	if (f->kind == FUNCTION_WAIT && !color_is_reason(f))
+		class[0] = 'v';
+	buffer_add(b, class, 2);
+}
+
 static void add_functions(struct buffer *b, const struct tree *tree)
 {
+	uint32_t *waits = find_waits(tree);
 	struct string_table modules, files;
 	struct label_name name, last;
 
@@ -116,18 +146,17 @@ static void add_functions(struct buffer *b, const struct tree *tree)
 	buffer_add_varint(b, tree->functions.nr);
 	for (size_t i = 0; i < tree->functions.nr; i++) {
 		const struct tree_function *f = &tree->functions.list[i];
-		char class[COLOR_NAME_SIZE];
 
 		name = label_name_of(f);
 		add_name(b, &name, i ? &last : NULL);
 		last = name;
-		color_class(f, class);
-		buffer_add(b, class, 2);
+		add_class(b, tree, f, waits && !color_is_reason(f) ? waits[i] : 0);
 		buffer_add_varint(b, f->kind);
 		buffer_add_varint(b, string_table_find(&modules, f->module));
 		buffer_add_varint(b, string_table_find(&files, f->file));
 		buffer_add_varint(b, f->line);
 	}
+	free(waits);
 	free(modules.list);
 	free(files.list);
 }

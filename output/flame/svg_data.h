@@ -14,7 +14,8 @@
  *	nr_files; each: length, bytes
  *	nr_functions; each: bytes shared with the name before, length of the rest, the rest,
  *		start and length of the short name in UTF-16 units, class letter and digit, kind,
- *		module, file, line
+ *		module, file, line. The letter is 'v' in place of 'w' for what a wait was for:
+ *		the digit is that of the reason where the function is first
  *	nr_nodes, size of the steps in bytes, nr_calls; then field by field, with the nodes in
  *	depth-first order:
  *	steps: for each node but the root, which has function 0,

@@ -218,7 +218,7 @@ static void choose_classes(const struct svg_picture *w, const struct layout_box 
 
 	ret_cap[0] = '\0';
 	if (!w->diff) {
-		color_class(tree_function_of(w->tree, box->node), ret_frame);
+		color_class(w->tree, box->node, ret_frame);
 		return;
 	}
 	change = diff_total_of(w->diff->diff, box->node);

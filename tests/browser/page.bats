@@ -785,6 +785,28 @@ page() { # options, file; the test is standard input
 }
 
 # bats test_tags=full
+@test "what a wait was for has the texture of its reason, bottom-up too" {
+	cat >waits.folded <<-'END'
+	main;a;poll wait_[w];lock.pid_[w] 20
+	main;b;socket wait_[w];127.0.0.1:80_[w] 30
+	main;c;poll wait_[w];127.0.0.1:80_[w] 20
+	END
+	"$SPROF" flame waits.folded -o waits.html
+	page waits.html <<-'EOT'
+		const classes = async () => (await page.eval(`[...document.querySelectorAll(".frames g.w0, .frames g.w1, .frames g.w2, .frames g.w3, .frames g.w4")].map(g => g.getAttribute("class") + " " + g.querySelector("text").textContent.replace(/ \\d+%.*/, ""))`)).sort();
+		assert.deepStrictEqual(await classes(), ["w1 127.0.0.1:80", "w1 socket wait", "w3 127.0.0.1:80", "w3 lock.pid", "w3 poll wait", "w3 poll wait"]);
+		assert.strictEqual(await page.eval(`document.querySelector(".legend").textContent.includes("lock")`), false);
+		// In the table a name has one colour.
+		assert.strictEqual(await page.eval(`[...document.querySelectorAll("tbody tr")].find(r => r.cells[0].title.startsWith("lock.pid")).querySelector(".bar g").getAttribute("class")`), "w3");
+		await page.key("i");
+		await until(`document.querySelector(".frames").textContent.includes("socket wait")`);
+		const reversed = await classes();
+		assert(reversed.includes("w1 socket wait") && reversed.includes("w3 poll wait") && reversed.includes("w3 lock.pid"), reversed.join());
+		assert(!reversed.some(name => /^w[024]/.test(name) || name === "w3 socket wait" || name === "w1 poll wait"), reversed.join());
+	EOT
+}
+
+# bats test_tags=full
 @test "zoom, Esc and back end where they began; bottom-up opens sorted with its base in sight; s takes the selection" {
 	awk 'BEGIN {
 		for (i = 0; i < 60; i++) {

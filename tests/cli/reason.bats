@@ -91,6 +91,31 @@ setup() {
 	! grep -q 'waiting: lock\|sleep, poll' cpu.svg
 }
 
+# What a wait was for may have any name, that of another reason, too.
+objects() {
+	cat <<-'END'
+	main;a;poll wait_[w];lock.pid_[w] 20
+	main;b;socket wait_[w];127.0.0.1:80_[w] 20
+	main;c;poll wait_[w];127.0.0.1:80_[w] 20
+	main;d;pipe wait_[w];pipe jobs_[w];woken by lock_[w];futex_wake_[k] 20
+	main;e;disk wait_[w];sleep_[w] 20
+	main;f;lock wait_[w];woken by CPU wait_[w] 20
+	END
+}
+
+@test "what a wait was for, and who ended it, have the texture of its reason" {
+	objects >objects.folded
+	classes() { grep -o '<g class="w[0-9]*"><title>[^<]*' "$1" | sed 's/.*"\(w.*\)"><title>/\1 /' | paste -sd,; }
+	"$SPROF" flame --no-js objects.folded >flame.svg
+	[ "$(classes flame.svg)" = "w3 poll wait,w3 lock.pid,w1 socket wait,w1 127.0.0.1:80,w3 poll wait,w3 127.0.0.1:80,w1 pipe wait,w1 pipe jobs,w1 woken by lock,w1 disk wait,w1 sleep,w0 lock wait,w0 woken by CPU wait" ]
+	# The legend has the groups that the picture has.
+	[ "$(grep -o '<g class="w[0-9]"><rect' flame.svg | cut -d'"' -f2 | paste -sd' ')" = "w0 w1 w3" ]
+	# By lock there are no reasons: the locks are drawn as such.
+	printf 'main;a;lock wait_[w];lock 0x7f12_[w] 3\nmain;b;lock wait_[w] 2\n' | "$SPROF" flame --no-js --by lock - >locks.svg
+	! grep -q '<g class="w[1-9]"' locks.svg
+	[ "$(grep -c '<g class="w0"><title>' locks.svg)" = 5 ]
+}
+
 @test "the first frame of a wait is its reason, not what it was for or what ended it" {
 	cat >wakers.folded <<-'END'
 	main;take_gil;futex_do_wait_[k];lock wait_[w];lock 0x5603e4e58120_[w];woken by holds_lock_[w];futex_wake_[k];run 7

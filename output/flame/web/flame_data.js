@@ -15,7 +15,7 @@
  */
 const FLAG_TIME = 1, FLAG_SAMPLES = 2, FLAG_BYTES = 4, FLAG_EXACT = 8, FLAG_DIFF = 16, FLAG_ABSOLUTE = 32;
 const FLAG_TIMELINE = 64, FLAG_UNEQUAL = 128;
-const KIND_KERNEL = 1, KIND_MARKER = 3, KIND_THREAD = 4, KIND_GPU = 6, KIND_RANGE = 7;
+const KIND_KERNEL = 1, KIND_MARKER = 3, KIND_THREAD = 4, KIND_GPU = 6, KIND_RANGE = 7, KIND_WAIT = 9;
 /* Not a function: a time between two boxes of calls in order of time (page_calls.js). */
 const KIND_SPACE = -1;
 const KINDS = ["native", "kernel", "jit", "marker", "thread",
@@ -127,7 +127,9 @@ function decodeFunctions(from) {
 		const f = {name: utf8.decode(name.subarray(0, size))};
 		const start = from.varint();
 		f.short = f.name.substr(start, from.varint());
-		f.color = String.fromCharCode(...from.take(2));
+		const [letter, digit] = String.fromCharCode(...from.take(2));
+		f.isObject = letter === "v"; /* what a wait was for: colorOf() tells its reason */
+		f.color = (f.isObject ? "w" : letter) + digit;
 		f.kind = from.varint();
 		f.module = modules[from.varint()];
 		f.file = files[from.varint()];

@@ -320,11 +320,26 @@ function rect(x, width, whole, y, height, name) {
 	return e;
 }
 
+/*
+ * The colour of a node. Of a wait it is that of the reason: the frame nearest to the root, as in output/flame/color.c,
+ * or where stacks are reversed the farthest.
+ */
+function colorOf({nr, fn, parent}, node) {
+	const isWait = i => functions[fn[i]].kind === KIND_WAIT, isReason = i => !functions[fn[i]].isObject;
+	let top = node;
+	while (isWait(node) && isWait(parent[top]))
+		top = parent[top];
+	let reason = isReason(top) ? top : node;
+	while (!isReason(reason) && reason + 1 < nr && parent[reason + 1] === reason && isWait(reason + 1))
+		reason++;
+	return functions[fn[isReason(reason) ? reason : top]].color;
+}
+
 /* The class of a box, the class of its cap, and whether the box is hatched. */
 function lookOf({tree, node, removed}) {
 	const f = functions[tree.fn[node]];
 	if (!tree.before)
-		return {box: f.color, cap: "c", hatched: f.kind === KIND_MARKER};
+		return {box: colorOf(tree, node), cap: "c", hatched: f.kind === KIND_MARKER};
 	const change = totalChange(tree, node), gone = !tree.total[node];
 	const mark = removed ? gone ? "" : " way" : change.significant && !tree.before.totalSamples[node] ? " new" : "";
 	return {box: "d" + level(change) + mark, cap: "c q" + level(selfChange(tree, node)), hatched: removed && gone};
@@ -371,7 +386,7 @@ function drawBox(box) {
 
 /* Calls in order of time: the cap of a frame in the time in which it called nothing. */
 function drawSpace({tree, node, x, width, whole, row}) {
-	const above = tree.parent[node], g = element("g", {class: functions[tree.fn[above]].color, "aria-hidden": "true"}), y = yOf(row - 1);
+	const above = tree.parent[node], g = element("g", {class: colorOf(tree, above), "aria-hidden": "true"}), y = yOf(row - 1);
 	if (above)
 		g.append(rect(x, width, whole, hanging ? y + BOX : y - CAP, CAP, "c"));
 	return g;
