@@ -243,8 +243,13 @@ struct snapshot_event {
 	__u64 kernel[MAX_KERNEL_FRAMES];
 	__u64 stack_start;	 /* address of the first byte: sp, or the next page boundary */
 	struct wait_facts facts; /* of a wait; else undefined */
+	/*
+	 * Of a wait that goes on when the recording ends, whose Python frames are not read here; else
+	 * 0. `switches`: how often the thread has been switched from.
+	 */
+	__u64 thread_pointer, switches;
 };
-_Static_assert(sizeof(struct snapshot_event) == 72 + 136 + 1024 + 128, "no holes");
+_Static_assert(sizeof(struct snapshot_event) == 72 + 136 + 1024 + 128 + 16, "no holes");
 
 #define SNAPSHOT_DEFAULT 16384 /* bytes copied of a stack whose end is unknown */
 #define SNAPSHOT_MAX 65536

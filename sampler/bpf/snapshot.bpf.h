@@ -179,6 +179,7 @@ __noinline int send_snapshot(struct walk_state *st, __u64 weight, __u64 runnable
 	e->exact = st->regs.exact;
 	e->in_kernel = st->event.in_kernel;
 	e->wait = st->event.wait;
+	e->thread_pointer = e->switches = 0;
 	e->pc = st->regs.pc;
 	__builtin_memcpy(e->gpr, st->regs.gpr, sizeof(e->gpr));
 	__builtin_memcpy(e->kernel, st->frames, sizeof(e->kernel));

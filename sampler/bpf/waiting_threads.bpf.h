@@ -223,6 +223,8 @@ static __always_inline void fill_last_wait(struct snapshot_buffer *b, const stru
 	__builtin_memset(e->gpr, 0, sizeof(e->gpr));
 	__builtin_memset(&e->facts, 0, sizeof(e->facts));
 	e->facts.holder = t->holder;
+	e->thread_pointer = TASK_THREAD_POINTER(task);
+	e->switches = t->switches;
 	add_call_facts(&e->facts, task, may_sleep ? MEMORY_COPIED : MEMORY_NOT);
 }
 
@@ -251,6 +253,7 @@ static __always_inline void tell_last_wait(struct seq_file *seq, struct task_str
 		b->event.nr_kernel = b->event.in_kernel = 0;
 		b->event.stack_size = 0;
 		b->event.pc = 0;
+		b->event.thread_pointer = 0;
 		__builtin_memset(&b->event.facts, 0, sizeof(b->event.facts));
 	}
 	size = b->event.stack_size;

@@ -19,6 +19,7 @@
 #include "sampler/ebpf/ebpf_targets.h"
 #include "sampler/ebpf/ebpf_waits.h"
 #include "sampler/ebpf/kernel_side.h"
+#include "sampler/ebpf/last_python.h"
 #include "sampler/ebpf/resync.h"
 #include "sampler/runtimes/python/code_objects.h"
 #include "sampler/runtimes/python/code_reader.h"
@@ -51,6 +52,7 @@ struct ebpf_drain {
 	struct time_order *queue;
 	struct stack_ids *stacks;
 	struct ebpf_waits *waits;
+	struct last_python *last_python;
 	struct wait_event *early; /* samples whose stack has not come yet */
 	size_t nr_early, early_capacity;
 	uint64_t unwind_until_ns; /* later snapshots of this round keep only their leaf */
@@ -78,6 +80,7 @@ struct ebpf_drain *ebpf_drain_new(struct ebpf_targets *targets, struct ebpf_snap
 	sample_sink_keep_processes(&d->out);
 	d->code_reader = code_reader_new(sandbox);
 	d->python_codes = d->out.python_codes = python_codes_new(d->code_reader);
+	d->last_python = last_python_new(d->python_codes);
 	return d;
 }
 
@@ -88,6 +91,7 @@ void ebpf_drain_free(struct ebpf_drain *d)
 	time_order_free(d->queue);
 	stack_ids_free(d->stacks);
 	sample_sink_fini(&d->out);
+	last_python_free(d->last_python);
 	python_codes_free(d->python_codes);
 	code_reader_free(d->code_reader);
 	ebpf_waits_free(d->waits);
@@ -335,6 +339,8 @@ static void on_snapshot(struct ebpf_drain *d, const struct snapshot_event *e, si
 		ebpf_publish_first(d->targets, p);
 	ebpf_files_await(d->targets->files, d->tables_until_ns);
 	leaf_only = monotonic_ns() >= d->unwind_until_ns;
+	if (p && !leaf_only)
+		ebpf_read_python_stack(d->snapshots, d->last_python, p, e);
 	d->stats->nr_snapshots += !leaf_only;
 	ebpf_unwind_snapshot(d->snapshots, p, e, leaf_only, user, MAX_USER_FRAMES, &w);
 	if (p)

@@ -94,6 +94,11 @@ void ebpf_pythons_update(struct ebpf_pythons *pythons, struct process *p,
 		ebpf_own(p)->python = place_of(pythons, &layout, processes);
 }
 
+const struct py_layout *ebpf_pythons_layout(const struct ebpf_pythons *pythons, uint32_t python)
+{
+	return pythons && python && python < pythons->nr_layouts ? &pythons->layouts[python] : NULL;
+}
+
 void ebpf_pythons_eval_text(const struct ebpf_pythons *pythons, uint32_t python,
 			    uint64_t *ret_start, uint64_t *ret_size)
 {

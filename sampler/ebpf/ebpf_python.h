@@ -10,6 +10,7 @@
 struct limits;
 struct ebpf_pythons;
 struct process;
+struct py_layout;
 
 /* `map_fd`: the pythons map; it and `limits` must outlive the result. */
 struct ebpf_pythons *ebpf_pythons_new(int map_fd, struct limits *limits);
@@ -22,6 +23,9 @@ void ebpf_pythons_free(struct ebpf_pythons *pythons); /* NULL is fine */
  */
 void ebpf_pythons_update(struct ebpf_pythons *pythons, struct process *p,
 			 const struct process *processes);
+
+/* The layout of that place (ebpf_process.python); NULL: none. */
+const struct py_layout *ebpf_pythons_layout(const struct ebpf_pythons *pythons, uint32_t python);
 
 /*
  * The function that runs Python frames, for versions whose runs of frames carry no boundary (up to

@@ -14,6 +14,7 @@
 #include "sampler/ebpf/ebpf_files.h"
 #include "sampler/ebpf/ebpf_process.h"
 #include "sampler/ebpf/ebpf_python.h"
+#include "sampler/ebpf/last_python.h"
 #include "sampler/runtimes/python/merge_frames.h"
 #include "sampler/sink/sample_sink.h"
 #include "sampler/walk/runtime_unwind.h"
@@ -148,14 +149,34 @@ uint64_t ebpf_snapshots_refused(const struct ebpf_snapshots *s)
 
 /* ---- Python */
 
+static struct python_stack *python_stack_of(struct ebpf_snapshots *s)
+{
+	if (!s->python)
+		s->python = xcalloc(1, sizeof(*s->python));
+	return s->python;
+}
+
+void ebpf_read_python_stack(struct ebpf_snapshots *s, struct last_python *last,
+			    const struct process *p, const struct snapshot_event *e)
+{
+	const struct py_layout *layout = ebpf_pythons_layout(s->pythons, ebpf_own(p)->python);
+	struct python_stack *k;
+
+	if (!e->wait || !e->thread_pointer || !e->stack_size || !layout)
+		return;
+	k = python_stack_of(s);
+	last_python_read(last, layout, e, &k->runs, &k->broken);
+	/* A thread without Python frames has a snapshot like any other. */
+	k->time_ns = k->runs.nr || k->broken ? e->sample.header.time_ns : 0;
+	k->tgid = e->sample.header.tgid;
+}
+
 void ebpf_keep_python_stack(struct ebpf_snapshots *s, const struct stack_event *e)
 {
 	const uint64_t *words = (const uint64_t *)(e + 1) + e->nr_kernel;
 	size_t nr = e->nr_user, rotation = 0;
-	struct python_stack *k = s->python;
+	struct python_stack *k = python_stack_of(s);
 
-	if (!k)
-		k = s->python = xcalloc(1, sizeof(*k));
 	k->time_ns = e->header.time_ns;
 	k->tgid = e->header.tgid;
 	k->broken = e->python_broken;

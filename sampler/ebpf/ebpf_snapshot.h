@@ -11,6 +11,7 @@
 
 struct ebpf_files;
 struct ebpf_pythons;
+struct last_python;
 struct mapped_file;
 struct ebpf_snapshots;
 struct process;
@@ -34,6 +35,13 @@ void ebpf_snapshots_free(struct ebpf_snapshots *s); /* NULL is fine */
 void ebpf_unwind_snapshot(struct ebpf_snapshots *s, const struct process *p,
 			  const struct snapshot_event *e, bool leaf_only, uint64_t *frames,
 			  size_t max, struct walked *ret_walked);
+
+/*
+ * Reads and keeps the Python frames of the snapshot, which comes next: the thread waits, and the
+ * recording ends. Does nothing for other snapshots.
+ */
+void ebpf_read_python_stack(struct ebpf_snapshots *s, struct last_python *last,
+			    const struct process *p, const struct snapshot_event *e);
 
 /* Keeps the Python frames (EVENT_PYTHON) that go with the snapshot that comes next. */
 void ebpf_keep_python_stack(struct ebpf_snapshots *s, const struct stack_event *e);

@@ -1,6 +1,6 @@
 # Runs a function whose line table holds a page that is handed to userfaultfd(2): the interpreter
 # does not read it, and a read of it from outside never returns. Prints "ready" once that is so.
-# Exits with status 77 if it may not do that. Argument: seconds of CPU time.
+# Exits with status 77 if it may not do that. Arguments: seconds of CPU time; "waits": no CPU time, it sleeps so long.
 import ctypes
 import sys
 import time
@@ -17,6 +17,10 @@ def busy(end):
             x += i
 
 
+def rests(end):
+    time.sleep(end - time.process_time())
+
+
 def hand_over(address):
     fd = libc.syscall(NR_USERFAULTFD, 0)
     api = (ctypes.c_uint64 * 3)(0xAA, 0, 0)
@@ -28,8 +32,9 @@ def hand_over(address):
         sys.exit(77)
 
 
-table = busy.__code__.co_linetable + bytes(30000)
-busy.__code__ = busy.__code__.replace(co_linetable=table)
+function = rests if sys.argv[2:] == ["waits"] else busy
+table = function.__code__.co_linetable + bytes(30000)
+function.__code__ = function.__code__.replace(co_linetable=table)
 hand_over((id(table) + 8 * PAGE // 2) // PAGE * PAGE)
 print("ready", flush=True)
-busy(time.process_time() + float(sys.argv[1]))
+function(time.process_time() + float(sys.argv[1]))

@@ -23,7 +23,8 @@ static _Thread_local struct python_reader *now;
 static size_t read_directly(void *to, size_t size, uint64_t address)
 {
 	const struct iovec range = { (void *)address, size };
-	int64_t n = process_memory_read(now->pid, to, &range, 1);
+	int64_t n = now->read ? now->read(now->pid, address, to, size)
+			      : process_memory_read(now->pid, to, &range, 1);
 
 	return n > 0 ? (size_t)n : 0;
 }
@@ -306,7 +307,8 @@ void python_stopped_walk(struct python_stopped *stopped, struct python_reader *r
 
 	now = reader;
 	/* Since the last stop a code object may have been freed and its address reused. */
-	memset(reader->known, 0, sizeof(reader->known));
+	if (!reader->keeps)
+		memset(reader->known, 0, sizeof(reader->known));
 	stopped->runs = (struct python_runs){
 		.words = stopped->words,
 		.eval_start = layout->eval_start,

@@ -33,6 +33,10 @@ bool python_find(const struct process *process, struct py_layout *ret_layout, ch
 struct python_reader {
 	pid_t pid;
 	const struct py_layout *layout;
+	/* As remote_read(); NULL: the caller reads by itself, and waits for as long as it takes. */
+	ssize_t (*read)(pid_t pid, uint64_t address, void *to, size_t size);
+	/* What was read before a walk is still valid; else it may be of an earlier stop. */
+	bool keeps;
 	struct python_codes *codes; /* where code objects are added, */
 	uint64_t next_id;	    /* with numbers from this on */
 	struct known_code {

@@ -136,6 +136,62 @@ follows() { # OPTIONS...: starts the target, and attaches for 2 s
 		END { about("queue", q); about("pipe", p); about("sleep", n); exit failed }'
 }
 
+# The one long wait is the one that has not ended: its thread is asked where it waits.
+# bats test_tags=full
+@test "waits of Python threads that outlast the recording are under their Python functions" {
+	cat >blocked.py <<-PYTHON
+		import os, queue, threading, time
+		def take_from_queue(q):
+		    q.get()
+		def read_pipe(fd):
+		    os.read(fd, 1)
+		def deep(n):
+		    return deep(n - 1) if n else time.sleep(1000)
+		def works():
+		    while True: time.sleep(0.002)
+		r, w = os.pipe()
+		for f, arguments in (take_from_queue, (queue.Queue(),)), (read_pipe, (r,)), (deep, (50,)), (works, ()):
+		    threading.Thread(target=f, args=arguments, daemon=True).start()
+		time.sleep(0.5)
+		print("ready", flush=True)
+		threading.Event().wait()
+	PYTHON
+	python3 blocked.py >started 3>&- &
+	target=$!
+	while [ ! -s started ]; do sleep 0.1; done
+	"$SPROF" record -q --source ebpf -o data --clock wall -d 1s -p $target
+	"$SPROF" info --json data >info.json
+	times_add_up
+	"$SPROF" fold --time --column waiting data | awk '
+		function about(what, ns) { printf "%s %.1f ms\n", what, ns / 1e6; if (ns < 0.95e9 || ns > 2e9) failed = 1 }
+		/;take_from_queue \(blocked.py:2\);Queue.get \(queue.py:[0-9]+\);.*;lock wait_\[w\]/ { q += $NF }
+		/;read_pipe \(blocked.py:4\);.*;pipe wait_\[w\]/ { p += $NF }
+		/;sleep_\[w\]/ { line = $0; if (gsub(/;deep \(blocked.py:6\)/, "", line) == 51) d += $NF }
+		/;<module> \(blocked.py:1\);Event.wait \(threading.py:[0-9]+\);.*;lock wait_\[w\]/ { m += $NF }
+		END { about("queue", q); about("pipe", p); about("sleep", d); about("main", m); exit failed }'
+	# They were not woken for it.
+	jq -e '[.thread_times[] | select(.switches == 0)] | length >= 4' info.json
+}
+
+# bats test_tags=full
+@test "a Python thread whose memory cannot be read holds up the end of no recording" {
+	local from took
+	python3 "$BATS_TEST_DIRNAME/../../targets/python_stuck.py" 60 waits >started 2>&1 3>&- &
+	target=$!
+	while [ ! -s started ]; do sleep 0.1; done
+	grep -q ready started || skip "$(cat started)"
+	from=$EPOCHREALTIME
+	# ^C ends it.
+	timeout --foreground --preserve-status -k 60 -s INT 2 "$SPROF" record -q --source ebpf -o data --clock wall -p $target
+	took=$(((${EPOCHREALTIME/./} - ${from/./}) / 1000))
+	echo "$took ms"
+	[ "$took" -lt 20000 ]
+	kill -0 $target
+	# Its native frames are there, and the rest is said to be missing.
+	"$SPROF" fold --time --column waiting data | tee folded
+	grep -E ';\[Python frames not readable\];.*;sleep_\[w\] [0-9]+$' folded
+}
+
 # The frames of kernel stacks are remembered by what the threads left there.
 # bats test_tags=full
 @test "waits in one system call have the kernel frames of what they wait for" {
