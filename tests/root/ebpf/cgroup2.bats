@@ -50,6 +50,16 @@ setup_file() {
 		$SPROF info --json flight
 		echo "@@ kept.json"
 		$SPROF info --json flight/kept
+		echo "@@ throttled.log"
+		mkdir /sys/fs/cgroup/slow
+		echo "20000 100000" >/sys/fs/cgroup/slow/cpu.max
+		$SPROF record --source ebpf --clock wall -o throttled.data -- sh -c 'echo \$\$ >/sys/fs/cgroup/slow/cgroup.procs && exec $TARGETS/shares_static 1000'
+		echo "@@ throttled.stat"
+		cat /sys/fs/cgroup/slow/cpu.stat
+		echo "@@ throttled.json"
+		$SPROF info --json throttled.data
+		echo "@@ throttled.runnable"
+		$SPROF fold --time --column runnable throttled.data
 		echo "@@ end"
 	SCRIPT
 	local start=$SECONDS status=0
@@ -92,4 +102,14 @@ setup() {
 	jq -e '[.marks[].text] | map(select(startswith("trigger "))) | length >= 4' info.json
 	jq -e '.segments >= 1 and .samples > 20' kept.json
 	jq -e '[.rates[] | .frequency_hz] | index(199)' info.json
+}
+
+@test "on cgroups of version 2, time in which a thread was throttled is told from preemption" {
+	cat throttled.log throttled.stat
+	jq -e '(.thread_times | length) > 0 and all(.thread_times[];
+		(.cpu_ns + .runnable_ns + .waiting_ns - .wall_ns | fabs) <= .wall_ns / 1000)' throttled.json
+	awk 'NR == FNR { if ($1 == "throttled_usec") kernel = 1000 * $2; next }
+		{ all += $NF } /throttled by its cgroup_\[w\]/ { throttled += $NF }
+		END { printf "throttled %.1f ms of %.1f ms, kernel %.1f ms\n", throttled / 1e6, all / 1e6, kernel / 1e6
+		      exit kernel < 1e9 || throttled < 0.9 * kernel || throttled > 1.3 * kernel + 1e8 }' throttled.stat throttled.runnable
 }

@@ -210,6 +210,46 @@ slow_disk() { # MOUNT POINT, READS A SECOND
 		}' truth -
 }
 
+# bats test_tags=full
+@test "page faults that read from a disk of known speed have their true times" {
+	slow_disk slow 50
+	dd if=/dev/urandom of=slow/data bs=1M count=16 status=none
+	sync
+	cat >faults.py <<-'PYTHON'
+		import mmap, os, sys, time
+		fd = os.open("slow/data", os.O_RDONLY)
+		os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+		pages = mmap.mmap(fd, 0, prot=mmap.PROT_READ)
+		pages.madvise(mmap.MADV_RANDOM) # each fault reads one page
+		open(sys.argv[1] + "/cgroup.procs", "w").write(str(os.getpid()))
+		def faults():
+		    for i in range(100):
+		        pages[4096 * (i * 37 % 4096)]
+		def sleeps():
+		    time.sleep(1)
+		def ready():
+		    return sum(int(n) for n in open("/proc/thread-self/schedstat").read().split()[:2])
+		for f in faults, sleeps:
+		    start, r = time.monotonic_ns(), ready()
+		    f()
+		    print(f.__name__, time.monotonic_ns() - start - (ready() - r))
+	PYTHON
+	"$SPROF" record -q --source ebpf --clock off -o data -- python3 faults.py "$group" >truth
+	"$SPROF" fold --time --column waiting data | awk '
+		NR == FNR { exact[$1] = $2; next }
+		/;faults \(.*;page fault_/ { is["faults"] += $NF } /;sleeps \(.*;sleep_/ { is["sleeps"] += $NF }
+		END {
+			for (n in exact) {
+				printf "%s: %.3f s of %.3f s\n", n, is[n] / 1e9, exact[n] / 1e9
+				failed = failed || is[n] < 0.98 * exact[n] || is[n] > 1.02 * exact[n]
+			}
+			exit failed || exact["faults"] < 1.5e9
+		}' truth -
+	"$SPROF" report --by reason --json --column waiting data | jq -e 'any(.rows[]; .function == "page fault")'
+	"$SPROF" flame --no-js --column waiting -o flame.svg data
+	grep -q '<g class="w1"><title>page fault' flame.svg
+}
+
 @test "locks have their places, their waits and their holders" {
 	"$SPROF" record -q --source ebpf --clock off -o data -- "$TARGETS/locks" 2000 >truth
 	"$SPROF" report --locks --json data >locks.json
