@@ -105,7 +105,7 @@ static int hook(struct follow_alloc *f, pid_t pid, struct inject_reason *reason)
 
 int follow_alloc_add(struct follow_alloc *f, pid_t pid)
 {
-	struct inject_reason reason = { "", "" };
+	struct inject_reason reason = { 0 };
 	int err = hook(f, pid, &reason);
 
 	f->roots = xgrow(f->roots, &f->roots_capacity, f->nr_roots + 1, sizeof(*f->roots));
@@ -116,7 +116,7 @@ int follow_alloc_add(struct follow_alloc *f, pid_t pid)
 		  reason.why[0] ? ": " : "", reason.why);
 	if (reason.hint[0])
 		log_hint("%s", reason.hint);
-	else
+	if (!reason.hint[0] || reason.only_outside)
 		log_hint("--alloc=growth hooks nothing, and shows where its memory in RAM grows");
 	return err;
 }
@@ -126,7 +126,7 @@ int follow_alloc_add(struct follow_alloc *f, pid_t pid)
 /* Hooks a child. If that fails, follow_alloc_say_missed() counts it. */
 static void hook_quietly(struct follow_alloc *f, pid_t pid)
 {
-	struct inject_reason reason = { "", "" };
+	struct inject_reason reason = { 0 };
 
 	if (f->nr == FOLLOWED_MAX) {
 		if (!f->is_full)
@@ -151,7 +151,7 @@ static void forget(struct follow_alloc *f, size_t i, struct sink *sink)
 static void hook_late(struct follow_alloc *f, struct followed *p,
 		      const struct alloc_function *functions, size_t nr)
 {
-	struct inject_reason reason = { "", "" };
+	struct inject_reason reason = { 0 };
 	bool is_new;
 	int err;
 
@@ -167,7 +167,7 @@ static void hook_late(struct follow_alloc *f, struct followed *p,
 
 static void look_at(struct follow_alloc *f, struct followed *p)
 {
-	struct inject_reason reason = { "", "" };
+	struct inject_reason reason = { 0 };
 	const struct alloc_function *functions;
 	size_t nr = alloc_finder_look(p->finder, &functions);
 	int err;

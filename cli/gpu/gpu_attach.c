@@ -211,7 +211,7 @@ static void ignore(void *context, const union gpu_any_record *record)
 
 int record_gpu_attach(pid_t pid, const char *path, bool must, struct gpu_peer *ret)
 {
-	struct inject_reason reason = { "", "" };
+	struct inject_reason reason = { 0 };
 	int err = gpu_link_connect(pid, ret);
 
 	if (err == -ECONNREFUSED) {

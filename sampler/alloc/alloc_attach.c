@@ -199,7 +199,7 @@ static void remove_left(struct inject *i, pid_t pid)
 		};
 
 		if (!old.code || !turn_off(&old, p))
-			alloc_memory_unmap(i, &old, &(struct inject_reason){ "", "" });
+			alloc_memory_unmap(i, &old, &(struct inject_reason){ 0 });
 	}
 }
 
@@ -251,7 +251,7 @@ static int begin(struct inject *i, void *context)
 	else
 		err = turn_on(t, &t->hooks, inject_process(i), w->reason);
 	if (err && err != -ENOENT)
-		alloc_memory_unmap(i, t, &(struct inject_reason){ "", "" });
+		alloc_memory_unmap(i, t, &(struct inject_reason){ 0 });
 	return err;
 }
 

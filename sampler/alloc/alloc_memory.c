@@ -210,6 +210,6 @@ int alloc_memory_map(struct inject *i, struct alloc_target *t, struct inject_rea
 	/* Our own parts stay mapped; the stub is needed no more. */
 	inject_unmap(i, inject_stub(i), INJECT_STUB_SIZE);
 	if (err)
-		alloc_memory_unmap(i, t, &(struct inject_reason){ "", "" });
+		alloc_memory_unmap(i, t, &(struct inject_reason){ 0 });
 	return err;
 }

@@ -112,7 +112,7 @@ void allocations_free(struct allocations *a)
 		struct alloc_target *t = a->targets;
 
 		a->targets = t->next;
-		alloc_target_detach(t, &(struct inject_reason){ "", "" });
+		alloc_target_detach(t, &(struct inject_reason){ 0 });
 		free_target(t);
 	}
 	walk_publisher_free(a->publisher);
@@ -413,7 +413,7 @@ static void tell_held(const struct alloc_target *t, struct sink *sink)
 /* Takes the target out of the list, and frees it. */
 static void finish_target(struct allocations *a, struct alloc_target *t, struct sink *sink)
 {
-	struct inject_reason reason = { "", "" };
+	struct inject_reason reason = { 0 };
 	struct alloc_target **at = &a->targets;
 
 	if (!t->end_ns && target_end_has_come(&t->watch))

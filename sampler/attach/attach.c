@@ -95,10 +95,11 @@ static int install_over(struct inject *i, const struct attach *a, int64_t *ret_r
 static int refuse_result(const struct attach *a, int64_t result)
 {
 	if (result == -EBUSY)
-		return inject_refuse(a->reason, -EBUSY, "use --source ebpf or perf",
-				     "it has a handler of its own for every real-time signal");
-	return inject_refuse(a->reason, (int)result, "try again, or use --source ebpf or perf",
-			     "its timers could not be set up: %s", strerror((int)-result));
+		return inject_refuse_entry(
+			a->reason, -EBUSY, "",
+			"it has a handler of its own for every real-time signal");
+	return inject_refuse_entry(a->reason, (int)result, "try again",
+				   "its timers could not be set up: %s", strerror((int)-result));
 }
 
 /* The stub is there. If this fails, what was mapped is unmapped again. */
@@ -122,7 +123,7 @@ static int bring(struct inject *i, struct attach *a)
 		inject_halt(i);
 	if (err && r->installed) {
 		inject_resume(i);
-		attach_detach(i, &a->layout, NULL, &(struct inject_reason){ "", "" });
+		attach_detach(i, &a->layout, NULL, &(struct inject_reason){ 0 });
 		return err;
 	}
 	/* What the process has mapped behind the stub since its maps were read is its own. */

@@ -275,8 +275,9 @@ int attach_memory_map(struct inject *i, const struct attach_files *files,
 		return 0;
 	inject_calls(i, &(struct inject_call){ .target = INJECT_CLOSE }, 1, LIMIT_MS);
 	if (err == -ENOSYS)
-		return inject_refuse(reason, err, "use --source ebpf or perf",
-				     "the kernel has no pidfd_getfd(2): Linux 5.6 is the oldest");
+		return inject_refuse_entry(
+			reason, err, "",
+			"the kernel has no pidfd_getfd(2): Linux 5.6 is the oldest");
 	if (err == -ECONNREFUSED)
 		return inject_refuse(reason, err, "run sprof inside its container",
 				     "it is in another network namespace, and pidfd_getfd(2) is "
@@ -286,8 +287,8 @@ int attach_memory_map(struct inject *i, const struct attach_files *files,
 				     "the machine is so busy that its thread could not be held for "
 				     "as long as it takes");
 	if (err == -EMFILE || err == -ENFILE)
-		return inject_refuse(reason, err, "use --source ebpf or perf",
-				     "it has no descriptor free (ulimit -n)");
-	return inject_refuse(reason, err, "use --source ebpf or perf",
-			     "memory could not be shared with it: %s", strerror(-err));
+		return inject_refuse_entry(reason, err, "",
+					   "it has no descriptor free (ulimit -n)");
+	return inject_refuse_entry(reason, err, "", "memory could not be shared with it: %s",
+				   strerror(-err));
 }

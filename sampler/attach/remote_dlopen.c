@@ -303,7 +303,7 @@ int remote_dlopen(pid_t pid, const char *path, const char *entry, int mode, unsi
 	};
 	int err;
 
-	*reason = (struct inject_reason){ "", "" };
+	*reason = (struct inject_reason){ 0 };
 	*ret = (struct remote_dlopen){ 0 };
 	if (path[0] != '/' || strlen(path) >= ENTRY_OFFSET)
 		return inject_refuse(reason, -EINVAL, "", "'%.100s' is not an absolute path", path);

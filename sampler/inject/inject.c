@@ -56,8 +56,8 @@ int inject_open(pid_t pid, uint64_t stub, struct inject **ret, struct inject_rea
 			err = inject_process_open(&i->process, pid, INJECT_TO_WRITE, reason);
 	}
 	if (!err && !inject_thread_can_seize(i->process.thread)) {
-		err = inject_refuse(reason, -ETIMEDOUT, "use --source ebpf or perf",
-				    "it is starting a program, which takes too long");
+		err = inject_refuse_entry(reason, -ETIMEDOUT, "",
+					  "it is starting a program, which takes too long");
 		inject_process_close(&i->process);
 	}
 	if (!err && !stub) {
@@ -222,9 +222,10 @@ int inject_stop(struct inject *i, unsigned int limit_ms, inject_accept accept, v
 	if (err) {
 		i->zone_is_shared = false;
 		let_go(i, true);
-		return inject_refuse(reason, err, "use --source ebpf or perf",
-				     "it has no memory that is known to be unused: the stack of "
-				     "its first thread has been used to its end");
+		return inject_refuse_entry(
+			reason, err, "",
+			"it has no memory that is known to be unused: the stack of "
+			"its first thread has been used to its end");
 	}
 	err = inject_zone_write(i);
 	if (!err)
@@ -236,8 +237,8 @@ int inject_stop(struct inject *i, unsigned int limit_ms, inject_accept accept, v
 		return inject_refuse(reason, err, "try again",
 				     "the thread that was stopped has ended, or the process "
 				     "runs another program now");
-	return inject_refuse(reason, err, "use --source ebpf or perf",
-			     "a page of code could not be put into it: %s", strerror(-err));
+	return inject_refuse_entry(reason, err, "", "a page of code could not be put into it: %s",
+				   strerror(-err));
 }
 
 /* Does the thread run our code, or is it on its way out of it? */

@@ -81,8 +81,8 @@ static int check_tracer(long tracer, struct inject_reason *reason)
 	char name[32];
 
 	name_of((pid_t)tracer, name, sizeof(name));
-	return inject_refuse(reason, -EPERM, "end the debugger, or use another source",
-			     "process %ld (%s) traces it already", tracer, name);
+	return inject_refuse_entry(reason, -EPERM, "end the debugger",
+				   "process %ld (%s) traces it already", tracer, name);
 }
 
 /*
@@ -125,7 +125,7 @@ int inject_check_status(pid_t pid, struct inject_reason *reason)
 		return inject_refuse(reason, -ESRCH, "pgrep -l NAME lists what runs",
 				     "No such process");
 	if (inject_status_number(text, "Kthread", 0) || (!status.has_memory && !status.ended))
-		return inject_refuse(reason, -ENOTSUP, "sprof record -a --source ebpf samples it",
+		return inject_refuse(reason, -ENOTSUP, "sprof record -a samples it",
 				     "it is a thread of the kernel");
 	if (status.ended && status.nr_threads <= 1)
 		return inject_refuse(reason, -ESRCH, "pgrep -l NAME lists what runs",
@@ -134,10 +134,8 @@ int inject_check_status(pid_t pid, struct inject_reason *reason)
 	if (tracer && !is_ours_to_end(pid, tracer))
 		return check_tracer(tracer, reason);
 	if (has_word(proc_status_value(text, "x86_Thread_features"), "shstk"))
-		return inject_refuse(reason, -ENOTSUP, "use --source ebpf or perf",
-				     "it runs with a shadow stack");
+		return inject_refuse_entry(reason, -ENOTSUP, "", "it runs with a shadow stack");
 	if (is_32_bit(pid))
-		return inject_refuse(reason, -ENOTSUP, "use --source ebpf or perf",
-				     "it is a 32-bit program");
+		return inject_refuse_entry(reason, -ENOTSUP, "", "it is a 32-bit program");
 	return 0;
 }

@@ -259,15 +259,15 @@ static int look(struct inject_process *p, struct inject_reason *reason)
 				     strerror(-err));
 	if (!p->sequences[INJECT_SYSCALL_RETURN] ||
 	    !(p->sequences[INJECT_RESTORER] || p->sequences[INJECT_POP_RAX]))
-		return inject_refuse(
-			reason, -ENOTSUP, "use --source ebpf or perf",
+		return inject_refuse_entry(
+			reason, -ENOTSUP, "",
 			"no code was found in it that makes a system call and returns");
 	if (!inject_process_address(p, 0))
-		return inject_refuse(reason, -ENOTSUP, "use --source ebpf or perf",
-				     "no stretch of free addresses was found in it");
+		return inject_refuse_entry(reason, -ENOTSUP, "",
+					   "no stretch of free addresses was found in it");
 	if (!p->stack_start)
-		return inject_refuse(reason, -ENOTSUP, "use --source ebpf or perf",
-				     "the stack of its first thread was not found");
+		return inject_refuse_entry(reason, -ENOTSUP, "",
+					   "the stack of its first thread was not found");
 	return 0;
 }
 
@@ -294,7 +294,7 @@ int inject_process_open(struct inject_process *p, pid_t pid, enum inject_purpose
 
 	for (int tries = 0; tries < EXEC_TRIES && err == -ENOEXEC; tries++) {
 		*p = (struct inject_process){ .pid = pid, .mem_fd = -1 };
-		*reason = (struct inject_reason){ "", "" };
+		*reason = (struct inject_reason){ 0 };
 		err = inject_check_status(pid, reason);
 		p->thread = err ? pid : living_thread(pid);
 		if (!err)

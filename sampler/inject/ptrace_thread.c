@@ -296,10 +296,9 @@ static int no_thread(const struct inject_process *p, int err, struct inject_reas
 	if (err == -EPERM || err == -EACCES)
 		return inject_check_rights(p->pid, reason);
 	if (err == -ENOTSUP)
-		return inject_refuse(reason, err, "use --source ebpf or perf",
-				     "it runs 32-bit code");
-	return inject_refuse(reason, -EBUSY, "try again, or use --source ebpf or perf",
-			     "none of its threads could be stopped where that is safe");
+		return inject_refuse_entry(reason, err, "", "it runs 32-bit code");
+	return inject_refuse_entry(reason, -EBUSY, "try again",
+				   "none of its threads could be stopped where that is safe");
 }
 
 /* Stops the least disturbed of the threads that there are now. */

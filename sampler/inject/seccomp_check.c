@@ -31,7 +31,6 @@
 #define STOP_LIMIT_MS 200u
 #define THREAD_LIMIT_NS 1000000000ull /* how long a thread is waited for until it can be stopped */
 #define PAUSE_NS 2000000
-#define OTHER_SOURCE "use --source ebpf or perf"
 
 static bool is_allowed(uint32_t action)
 {
@@ -61,8 +60,8 @@ static int judge_call(const struct inject_filter *filters, size_t nr,
 		int err = seccomp_filter_run(filters[i].code, filters[i].nr, &known->call, &action);
 
 		if (err)
-			return inject_refuse(
-				reason, -ENOTSUP, OTHER_SOURCE,
+			return inject_refuse_entry(
+				reason, -ENOTSUP, "",
 				"what its seccomp filter says of %s(2), which sprof would "
 				"have it make, is not known beforehand",
 				known->name);
@@ -71,9 +70,9 @@ static int judge_call(const struct inject_filter *filters, size_t nr,
 	if (is_allowed(worst) || (known->need == CALL_OPTIONAL &&
 				  (worst & SECCOMP_RET_ACTION_FULL) == SECCOMP_RET_ERRNO))
 		return 0;
-	return inject_refuse(reason, -ENOTSUP, OTHER_SOURCE,
-			     "its seccomp filter %s %s(2), which sprof would have it make",
-			     consequence(worst), known->name);
+	return inject_refuse_entry(reason, -ENOTSUP, "",
+				   "its seccomp filter %s %s(2), which sprof would have it make",
+				   consequence(worst), known->name);
 }
 
 int inject_seccomp_judge(const struct inject_filter *filters, size_t nr,
@@ -165,10 +164,11 @@ static int read_and_judge(struct inject_thread *t, const struct inject_process *
 	err = judge_stopped(tid, text, filters, &nr);
 	inject_thread_release(t, true);
 	if (err)
-		inject_refuse(reason, -ENOTSUP, OTHER_SOURCE,
-			      "a seccomp filter decides over its system calls, and it could not be "
-			      "read: %s",
-			      strerror(-err));
+		inject_refuse_entry(
+			reason, -ENOTSUP, "",
+			"a seccomp filter decides over its system calls, and it could not be "
+			"read: %s",
+			strerror(-err));
 	else
 		err = inject_seccomp_judge(filters, (size_t)nr, reason);
 	free_filters(filters, (size_t)nr);

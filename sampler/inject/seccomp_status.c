@@ -104,9 +104,10 @@ int inject_seccomp_kind(pid_t tid, const char *status, struct inject_reason *rea
 	if (mode == SECCOMP_MODE_DISABLED)
 		return INJECT_NO_FILTER;
 	if (mode == SECCOMP_MODE_STRICT)
-		return inject_refuse(reason, -ENOTSUP, "use --source ebpf or perf",
-				     "it runs in seccomp's strict mode, which allows hardly any "
-				     "system call");
+		return inject_refuse_entry(
+			reason, -ENOTSUP, "",
+			"it runs in seccomp's strict mode, which allows hardly any "
+			"system call");
 	if (may_read_filters())
 		return INJECT_FILTER_READABLE;
 	err = check_shared(tid, status, reason);

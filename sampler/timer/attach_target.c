@@ -18,6 +18,7 @@
 #include "sampler/inject/inject_check.h"
 #include "sampler/inject/seccomp_status.h"
 #include "sampler/timer/library.h"
+#include "sampler/timer/other_sources.h"
 #include "sampler/timer/targets/processes.h"
 #include "sampler/timer/rendezvous.h"
 #include "sampler/timer/source_timer.h"
@@ -29,12 +30,16 @@
 #define AT_ONCE_NS (100ull * 1000 * 1000)
 #define LOOK_NS 1000000
 
-static int refuse(pid_t pid, int err, const struct inject_reason *reason)
+static int refuse(pid_t pid, int err, const struct inject_reason *reason,
+		  const struct source_config *config)
 {
+	char hint[256];
+
+	other_sources_hint(reason, pid, config, hint, sizeof(hint));
 	log_error(reason->why[0] ? 0 : -err, "attach to process %d%s%s", (int)pid,
 		  reason->why[0] ? ": " : "", reason->why);
-	if (reason->hint[0])
-		log_hint("%s", reason->hint);
+	if (hint[0])
+		log_hint("%s", hint);
 	return err;
 }
 
@@ -87,9 +92,11 @@ static int wake_and_wait(const struct timer_reception *to, struct timer_rendezvo
 }
 
 /* 1: it has come, or will. 0: only ptrace is left. -errno: it cannot be sampled, reported. */
-static int wake(const struct timer_reception *to, struct timer_rendezvous *rendezvous, pid_t pid)
+static int wake(const struct timer_reception *to, struct timer_rendezvous *rendezvous, pid_t pid,
+		const struct source_config *config)
 {
-	struct inject_reason reason = { "another sprof samples it", "wait for its end, or end it" };
+	struct inject_reason reason = { "another sprof samples it", "wait for its end, or end it",
+					false };
 	int err;
 
 	if (!timer_wake_is_possible(pid))
@@ -101,7 +108,7 @@ static int wake(const struct timer_reception *to, struct timer_rendezvous *rende
 		return 1;
 	}
 	if (err == -EBUSY)
-		return refuse(pid, err, &reason);
+		return refuse(pid, err, &reason, config);
 	log_warning("process %d has " TIMER_LIBRARY " loaded but does not come: ptrace is tried",
 		    (int)pid);
 	return 0;
@@ -131,7 +138,8 @@ static const char *name_of_filters(pid_t pid)
 
 void source_timer_probe_process(pid_t pid, struct timer_way *ret)
 {
-	struct inject_reason reason = { "", "" };
+	const struct source_config plain = { .event = "auto" };
+	struct inject_reason reason = { 0 };
 	struct timer_way way = {
 		.prearmed = timer_wake_is_possible(pid),
 		.seccomp = name_of_filters(pid),
@@ -142,19 +150,19 @@ void source_timer_probe_process(pid_t pid, struct timer_way *ret)
 		way.ok = !inject_check_rights(pid, &reason);
 	if (!way.ok) {
 		snprintf(way.why, sizeof(way.why), "%s", reason.why);
-		snprintf(way.hint, sizeof(way.hint), "%s", reason.hint);
+		other_sources_hint(&reason, pid, &plain, way.hint, sizeof(way.hint));
 	}
 	*ret = way;
 }
 
 int timer_attach(const struct timer_reception *reception, struct timer_rendezvous *rendezvous,
-		 pid_t pid)
+		 pid_t pid, const struct source_config *config)
 {
-	struct inject_reason reason = { "", "" };
-	int err = wake(reception, rendezvous, pid);
+	struct inject_reason reason = { 0 };
+	int err = wake(reception, rendezvous, pid, config);
 
 	if (err)
 		return err < 0 ? err : 0;
 	err = timer_attach_code(reception->processes, pid, &reason);
-	return err ? refuse(pid, err, &reason) : 0;
+	return err ? refuse(pid, err, &reason, config) : 0;
 }

@@ -201,7 +201,7 @@ static const char *why_not_loaded(pid_t pid)
 /* Wakes the child or puts the payload into it. true: it is sampled from now on. */
 static bool reach(struct timer_follow *f, struct child *c)
 {
-	struct inject_reason reason = { "", "" };
+	struct inject_reason reason = { 0 };
 	int err;
 
 	c->tried = true;

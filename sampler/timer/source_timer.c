@@ -67,7 +67,8 @@ struct source {
 	struct timer_follow *follow;
 	int epoll_fd;
 	struct admission *admission;
-	char *environment[4]; /* of the program to be launched: NAME=VALUE */
+	char *environment[4];		    /* of the program to be launched: NAME=VALUE */
+	const struct source_config *config; /* for the time of open() */
 };
 
 static bool can_make_timers(void)
@@ -203,7 +204,7 @@ static int add_target(void *context, pid_t id, struct process_tree *tree)
 		return err;
 	}
 	admission_add(s->admission, pid);
-	err = timer_attach(&to, s->rendezvous, pid);
+	err = timer_attach(&to, s->rendezvous, pid, s->config);
 	if (!err)
 		process_tree_add_root(tree, pid);
 	return err;
@@ -225,6 +226,7 @@ static int add_targets(struct source *s, const struct source_config *config)
 	struct process_tree tree = { 0 };
 	int err = 0;
 
+	s->config = config;
 	if (config->system_wide) {
 		log_error(0,
 			  "sample the whole system by timers: they are made inside each process");
@@ -235,6 +237,7 @@ static int add_targets(struct source *s, const struct source_config *config)
 		err = prepare_launch(s, config);
 	if (!err)
 		err = process_tree_add_named(&tree, config, add_target, s);
+	s->config = NULL;
 	if (!err)
 		timer_follow_begin(s->follow, &tree);
 	process_tree_fini(&tree);

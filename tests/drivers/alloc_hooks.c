@@ -160,7 +160,7 @@ int main(int argc, char **argv)
 	}
 	signal(SIGTERM, end_soon);
 	for (long i = 0; i < cycles && !is_over; i++, nr++) {
-		struct inject_reason reason = { "", "" };
+		struct inject_reason reason = { 0 };
 		int err = allocations_attach(a, pid, functions, nr_functions, &reason);
 		size_t nr_threads;
 		uint64_t ns;

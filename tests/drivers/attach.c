@@ -169,13 +169,14 @@ int main(int argc, char **argv)
 	job.again = argc > 5 && !strcmp(argv[5], "again");
 	signal(SIGTERM, on_term);
 	for (n = 0; n < nr && !is_over && !kill(job.pid, 0); n++) {
-		struct inject_reason reason = { "", "" };
+		struct inject_reason reason = { 0 };
 		int err = cycle(&job, &reason);
 
 		if (err == -ESRCH && n)
 			break;
 		if (err && !n) {
-			printf("refused: %s\nhint: %s\n", reason.why, reason.hint);
+			printf("refused: %s\nhint: %s\n%s", reason.why, reason.hint,
+			       reason.only_outside ? "only from outside\n" : "");
 			return 2;
 		}
 		if (err)

@@ -31,7 +31,8 @@ int main(int argc, char **argv)
 					&reason);
 
 		if (err && !n) {
-			printf("refused: %s\nhint: %s\n", reason.why, reason.hint);
+			printf("refused: %s\nhint: %s\n%s", reason.why, reason.hint,
+			       reason.only_outside ? "only from outside\n" : "");
 			return 2;
 		}
 		if (err)

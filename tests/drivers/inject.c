@@ -88,7 +88,8 @@ int main(int argc, char **argv)
 		reason.why[0] = '\0';
 		err = inject_run(c.pid, 0, cycle, &c, &reason);
 		if (reason.why[0]) {
-			printf("refused: %s\nhint: %s\n", reason.why, reason.hint);
+			printf("refused: %s\nhint: %s\n%s", reason.why, reason.hint,
+			       reason.only_outside ? "only from outside\n" : "");
 			return 2;
 		}
 		if (c.wrong) {

@@ -23,7 +23,7 @@ int timer_attached_begin(struct timer_process *p, int arena_fd, struct inject_re
 
 void timer_attached_end(struct timer_process *p)
 {
-	struct inject_reason reason = { "", "" };
+	struct inject_reason reason = { 0 };
 	struct attach_stops stops;
 	int err;
 

@@ -21,7 +21,7 @@ denied() {
 	echo "$output"
 	[ "$status" -eq 2 ]
 	[ "${lines[0]}" = "refused: $2" ]
-	[[ ${lines[1]} == "hint: "*"--source ebpf"* ]]
+	[ "${lines[2]}" = "only from outside" ]
 	nothing_stays
 	ends_well
 }

@@ -162,3 +162,15 @@ attaches_to_python() {
 	}
 	each_user refuses
 }
+
+@test "container: where no other source works, none is suggested" {
+	lets_nothing_in() {
+		run looks '[[ $(readlink /proc/$pid/exe) == *shares_static ]]' "$SPROF" record -o "$data" -d 1s -p PID -- \
+			bash -c 'ulimit -n 3; exec "$0" 20000' "$TARGETS/shares_static"
+		echo "$output"
+		[[ $status != 0 && $status != 4 ]]
+		[[ $output == *"it has no descriptor free (ulimit -n)"*"hint: only a source that looks from outside can sample it: sprof doctor says"* ]]
+		[[ $output != *"--source"* ]]
+	}
+	each_user lets_nothing_in
+}

@@ -119,6 +119,25 @@ running() { # COMMAND...
 	has_python_frames
 }
 
+@test "choice: for a process that lets no code in, the sources that would sample it are named" {
+	needs_attach
+	running bash -c 'ulimit -n 3; exec "$0" 20000' "$TARGETS/shares_static"
+	until [[ $(readlink /proc/$target/exe) == *shares_static ]]; do sleep 0.05; done
+	records --source timer -d 1s -p $target
+	echo "$output"
+	[ "$status" -eq 1 ]
+	[ "${lines[0]}" = "sprof: cannot attach to process $target: it has no descriptor free (ulimit -n)" ]
+	[ "${lines[1]}" = "hint: use --source perf" ]
+	# perf cannot sample waits, and ebpf may not be used.
+	records --source timer --clock wall -d 1s -p $target
+	echo "$output"
+	[[ ${lines[1]} == "hint: only a source that looks from outside can sample it: sprof doctor says "* ]]
+	run "${as[@]}" "$SPROF" record --alloc -o "$data" -d 1s -p $target
+	echo "$output"
+	[ "$status" -ne 0 ]
+	[[ $output != *"--source"* ]]
+}
+
 @test "choice: a program whose file gives it capabilities loads no library" {
 	needs_root "give capabilities"
 	cp "$TARGETS/shares" "$place/capable"

@@ -67,7 +67,7 @@ static void what_a_process_maps_meanwhile_is_not_unmapped(void **state)
 {
 	struct alloc_function malloc_function = find_malloc();
 	uint64_t wanted = (malloc_function.address - DISTANCE) & ~(uint64_t)(SIZE - 1);
-	struct inject_reason reason = { "", "" };
+	struct inject_reason reason = { 0 };
 	struct allocations *a;
 	int status, err;
 	pid_t pid;

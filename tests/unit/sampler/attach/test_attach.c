@@ -44,7 +44,7 @@ static pid_t start_child(void)
 static void what_a_process_maps_meanwhile_is_not_unmapped(void **state)
 {
 	const struct timer_region_config config = { .period_ns = 4000000 };
-	struct inject_reason reason = { "", "" };
+	struct inject_reason reason = { 0 };
 	struct timer_region region;
 	struct attach *attach;
 	int status, err;
