@@ -157,7 +157,9 @@ int call_counts_new(bool system_wide, bool no_children, struct call_counts **ret
 	if (!privileges_have(CAP_SYS_ADMIN)) {
 		log_error(0, "count calls: only root may put a probe into a file "
 			     "(CAP_SYS_ADMIN)");
-		log_hint("run it with sudo");
+		log_hint("%s", getuid() ? "run it with sudo"
+					: "root lacks that here: in a container, start that with "
+					  "--cap-add SYS_ADMIN");
 		return -EPERM;
 	}
 	libbpf_set_print(ebpf_print_libbpf);

@@ -75,9 +75,11 @@ bool ebpf_probe(char *why, size_t why_size, char *hint, size_t hint_size)
 		return false;
 	if (!privileged) {
 		snprintf(why, why_size, "no BPF rights (CAP_BPF and CAP_PERFMON)");
-		snprintf(hint, hint_size,
-			 "run it with sudo, or once, for processes of your own: sudo setcap "
-			 "cap_bpf,cap_perfmon=ep $(which sprof)");
+		snprintf(hint, hint_size, "%s",
+			 getuid() ? "run it with sudo, or once, for processes of your own: sudo "
+				    "setcap cap_bpf,cap_perfmon=ep $(which sprof)"
+				  : "root lacks them here: in a container, start that with "
+				    "--cap-add BPF --cap-add PERFMON --pid=host");
 		return false;
 	}
 	if (!in_first_pid_namespace()) {

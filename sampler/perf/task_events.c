@@ -318,7 +318,10 @@ int perf_events_add_machine(struct perf_events *e)
 		return map_rings(e);
 	log_error(-err, "open perf events on whole CPUs");
 	if (err == -EACCES || err == -EPERM)
-		log_hint("run sprof with sudo, or: sudo sysctl kernel.perf_event_paranoid=0");
+		log_hint("%s", getuid() ? "run sprof with sudo, or: sudo sysctl "
+					  "kernel.perf_event_paranoid=0"
+					: "root lacks CAP_PERFMON here: in a container, start that "
+					  "with --cap-add PERFMON");
 	return err;
 }
 

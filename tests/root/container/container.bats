@@ -163,6 +163,18 @@ attaches_to_python() {
 	each_user refuses
 }
 
+@test "container: root is not told to become root" {
+	local options
+	for options in '-a' '--source ebpf -a' '--source perf -a' "--calls main -- $TARGETS/shares 100"; do
+		run "$contained" "$SPROF" record -o "$data" -d 1s $options
+		echo "$options: $output"
+		[ "$status" -ne 0 ]
+		[[ $output == *"hint: "* && $output != *sudo* ]]
+	done
+	run "$contained" "$SPROF" record -o "$data" -d 1s --source ebpf -a
+	[[ $output == *"hint: root lacks them here: in a container, start that with --cap-add BPF --cap-add PERFMON"* ]]
+}
+
 @test "container: where no other source works, none is suggested" {
 	lets_nothing_in() {
 		run looks '[[ $(readlink /proc/$pid/exe) == *shares_static ]]' "$SPROF" record -o "$data" -d 1s -p PID -- \

@@ -22,6 +22,12 @@ fails_with() { # status, start of the error
 	[ ! -e "$data" ]
 }
 
+# Root is not told to become root. CAPABILITY
+is_remedy_of_root() {
+	[[ ${stderr_lines[1]} == "hint: "*"in a container, start that with --cap-add $1"* ]]
+	[[ ${stderr_lines[1]} != *sudo* ]]
+}
+
 @test "a process that does not exist" {
 	sleep 0 3>&- &
 	wait $!
@@ -124,6 +130,24 @@ fails_with() { # status, start of the error
 @test "without the right to use BPF, root too gets the reason and the remedy" {
 	run --separate-stderr setpriv --bounding-set=-bpf,-sys_admin --inh-caps=-bpf,-sys_admin "$SPROF" record --source ebpf -o "$data" -- true
 	fails_with 125 "sample with ebpf: no BPF rights"
+	is_remedy_of_root BPF
+}
+
+# bats test_tags=full
+@test "without the right to place probes, root gets the reason and the remedy" {
+	run --separate-stderr setpriv --bounding-set=-sys_admin --inh-caps=-sys_admin "$SPROF" record --calls main -o "$data" -- "$TARGETS/shares" 100
+	echo "$stderr"
+	fails_with 125 "count calls: only root may put a probe into a file (CAP_SYS_ADMIN)"
+	is_remedy_of_root SYS_ADMIN
+}
+
+# bats test_tags=full
+@test "without the right to sample whole CPUs, root gets the reason and the remedy" {
+	(($(cat /proc/sys/kernel/perf_event_paranoid) > 0)) || skip "kernel.perf_event_paranoid is 0 or less"
+	run --separate-stderr setpriv --bounding-set=-perfmon,-sys_admin --inh-caps=-perfmon,-sys_admin "$SPROF" record --source perf -a -d 1s -o "$data"
+	echo "$stderr"
+	[ "$status" -eq 1 ]
+	[[ $stderr == *"sprof: cannot open perf events on whole CPUs: "*$'\n'"hint: root lacks CAP_PERFMON here: in a container, start that with --cap-add PERFMON" ]]
 }
 
 @test "a recording is for its owner's eyes" {
