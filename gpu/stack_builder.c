@@ -5,7 +5,7 @@
 
 #include "core/base/alloc.h"
 #include "core/profile/source.h"
-#include "core/profile/walk_marker.h"
+#include "core/profile/markers.h"
 #include "gpu/names.h"
 #include "gpu/region/shared_region.h"
 

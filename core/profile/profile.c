@@ -17,7 +17,7 @@
 #include "core/base/path.h"
 #include "core/profile/facts.h"
 #include "core/profile/intern.h"
-#include "core/profile/repeat_marker.h"
+#include "core/profile/markers.h"
 
 #define ARENA_BLOCK_SIZE (64 * 1024)
 

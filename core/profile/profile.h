@@ -27,7 +27,7 @@ enum module_kind {
 	MODULE_VDSO = 1,   /* frame address = offset from the mapping's start */
 	MODULE_KERNEL = 2, /* the kernel and its modules; frame address = virtual address */
 	MODULE_JIT = 3,	   /* runtime code of process `pid`; frame address = virtual address */
-	MODULE_MARKER = 4, /* not code; frame address = enum marker, or that of repeat_marker.h */
+	MODULE_MARKER = 4, /* not code; frame address = enum marker, or that of markers.h */
 	MODULE_NAMED = 5,  /* text instead of addresses; frame address = string id of the name */
 	/*
 	 * A Python code object; frame address = line, 0 = unknown. Its frames carry their own
@@ -56,7 +56,7 @@ enum marker {
 	 * walk of the thread found, and that are still on the stack.
 	 */
 	MARKER_LEFT_OUT = 13,
-	MARKER_REPEATED = 14, /* frames that are counted, not stored: repeat_marker.h */
+	MARKER_REPEATED = 14, /* frames that are counted, not stored: markers.h */
 	/* No rule led on; the callers below the marker were searched for on the stack. */
 	MARKER_GUESSED = 15,
 	MARKER_NO_TABLE = 16, /* the unwind table of this code was not ready */
@@ -67,7 +67,7 @@ enum marker {
 const char *marker_name(enum marker marker);
 /*
  * The marker of that name, or of its former name ("[truncated: ..."), or MARKER_REPEATED for a name
- * of repeat_marker.h; -1 for other names.
+ * of markers.h; -1 for other names.
  */
 int marker_from_name(const char *name, size_t size);
 

@@ -20,7 +20,7 @@ struct grid_report_opts {
 	uint32_t max_rows; /* 0 = all */
 	size_t columns;	   /* of the terminal, which names are cut to; 0 = never cut */
 	bool unicode;	   /* in text, else ASCII */
-	/* of the profile that the table is made from, which a table of facts says; NULL: does not */
+	/* of which segments the facts in the table are sums; NULL: of none */
 	const struct profile_sums *sums;
 };
 

@@ -13,7 +13,7 @@
 #include "core/base/path.h"
 #include "core/profile/intern.h"
 #include "core/profile/profile.h"
-#include "core/profile/repeat_marker.h"
+#include "core/profile/markers.h"
 #include "output/text/text.h"
 
 /* Names that are not strings of the profile. */

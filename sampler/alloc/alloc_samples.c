@@ -14,7 +14,7 @@
 #include "core/portable/pycode.h"
 #include "core/profile/column.h"
 #include "core/profile/source.h"
-#include "core/profile/walk_marker.h"
+#include "core/profile/markers.h"
 #include "sampler/alloc/alloc_target.h"
 #include "sampler/alloc/tensor_levels.h"
 #include "sampler/sink/sample_sink.h"

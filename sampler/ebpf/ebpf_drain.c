@@ -12,7 +12,7 @@
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
 #include "core/rights/memory_shares.h"
-#include "core/profile/walk_marker.h"
+#include "core/profile/markers.h"
 #include "sampler/ebpf/ebpf_files.h"
 #include "sampler/ebpf/ebpf_process.h"
 #include "sampler/ebpf/ebpf_snapshot.h"

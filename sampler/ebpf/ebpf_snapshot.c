@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
-#include "core/profile/walk_marker.h"
+#include "core/profile/markers.h"
 #include "sampler/bpf/events.h"
 #include "sampler/ebpf/ebpf_files.h"
 #include "sampler/ebpf/ebpf_process.h"

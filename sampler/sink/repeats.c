@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "core/profile/repeat_marker.h"
+#include "core/profile/markers.h"
 
 #define MIN_LEFT_OUT 16u /* frames; fewer are not worth a marker */
 

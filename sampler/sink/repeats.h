@@ -14,7 +14,7 @@
 /* The frames from words[start] on: nr of them, of which each later run is equal to the first. */
 struct repeat {
 	size_t start;
-	uint32_t nr_frames; /* of a run, at most REPEAT_MAX_FRAMES (core/profile/repeat_marker.h) */
+	uint32_t nr_frames; /* of a run, at most REPEAT_MAX_FRAMES (core/profile/markers.h) */
 	uint32_t nr_more;   /* runs after the first; 0: there are no repeated frames */
 };
 

@@ -13,7 +13,7 @@
 #include "core/base/alloc.h"
 #include "core/portable/frames.h"
 #include "core/portable/pycode.h"
-#include "core/profile/repeat_marker.h"
+#include "core/profile/markers.h"
 #include "sampler/sink/process_facts.h"
 #include "sampler/sink/repeats.h"
 #include "sampler/target/process.h"

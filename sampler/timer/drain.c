@@ -12,7 +12,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
-#include "core/profile/walk_marker.h"
+#include "core/profile/markers.h"
 #include "sampler/sink/limits.h"
 #include "sampler/sink/sample_sink.h"
 #include "sampler/sink/stack_ids.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "core/profile/profile.h"
-#include "core/profile/repeat_marker.h"
+#include "core/profile/markers.h"
 #include "sampler/sink/repeats.h"
 
 #define NR 1000

@@ -9,8 +9,7 @@
 #include "core/portable/frames.h"
 #include "core/profile/source.h"
 #include "core/profile/profile.h"
-#include "core/profile/repeat_marker.h"
-#include "core/profile/walk_marker.h"
+#include "core/profile/markers.h"
 #include "sampler/sink/sample_sink.h"
 #include "sampler/target/process.h"
 

@@ -1,16 +1,23 @@
 /*
- * The marker for repeated frames in a deep stack: frames of a recursion are counted instead of
- * stored. Its address holds the marker, how many frames are repeated and how often. Its name gives
- * the number only as a range of powers of two, so that stacks that differ in depth alone have the
- * same frames in pictures.
+ * Markers: frames that are no code. One says why a walk ended before the root; one stands for
+ * repeated frames in a deep stack: frames of a recursion are counted instead of stored. The name of
+ * the latter gives the number only as a range of powers of two, so that stacks that differ in depth
+ * alone have the same frames in pictures.
  */
-#ifndef SPROF_REPEAT_MARKER_H
-#define SPROF_REPEAT_MARKER_H
+#ifndef SPROF_MARKERS_H
+#define SPROF_MARKERS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+/* enum walk_end (core/portable/frames.h) to enum marker; -1: the stack is complete. */
+int walk_marker(unsigned int end);
+
+/*
+ * A marker for repeated frames. Its address holds the marker, how many frames are repeated and how
+ * often.
+ */
 #define REPEAT_MAX_FRAMES 64u
 
 /* The address of a marker frame: the nr_frames frames before it occur `times` more times. */
