@@ -17,6 +17,7 @@
 #include "output/flame/script.h"
 #include "output/tree/summary.h"
 #include "output/flame/svg_data.h"
+#include "output/flame/svg_data_nodes.h"
 #include "output/flame/svg_frames.h"
 #include "output/flame/svg_picture.h"
 #include "output/text/text.h"

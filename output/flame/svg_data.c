@@ -16,6 +16,7 @@
 #include "output/codec/base64.h"
 #include "output/codec/run_deflate.h"
 #include "output/flame/color.h"
+#include "output/flame/svg_data_nodes.h"
 #include "output/tree/diff.h"
 #include "output/tree/label.h"
 #include "output/text/text.h"
@@ -33,7 +34,7 @@ enum {
 	FLAG_UNEQUAL = 128,
 };
 
-enum { PIECE = 64 << 10, ROOM = 64 << 10, AHEAD = 8 };
+enum { PIECE = 64 << 10, ROOM = 64 << 10 };
 
 /* The distinct strings of all functions, sorted. */
 struct string_table {
@@ -161,199 +162,15 @@ static void add_functions(struct buffer *b, const struct tree *tree)
 	free(files.list);
 }
 
-/*
- * The parts of the data, in this order. STEPS to SELF are made in one walk over the nodes. CALLS is
- * a part for each byte of a number, the lowest first: high bytes are mostly small and low ones are
- * not, so zlib finds better codes if they are apart.
- */
-enum { CALL_BYTES = 4 };
-enum { HEAD, STEPS, CALLS, SELF = CALLS + CALL_BYTES, REST, NR_PARTS };
+/* The parts of the data, in this order. */
+enum { HEAD, NODES, REST = NODES + SVG_NODES_PARTS, NR_PARTS };
 
-static inline void add_number(struct buffer *b, uint64_t value)
-{
-	if (value < 0x80 && b->size < b->capacity)
-		b->data[b->size++] = (char)value;
-	else
-		buffer_add_varint(b, value);
-}
-
-static unsigned bytes_of(size_t largest)
-{
-	unsigned nr = 1;
-
-	while (largest >>= 8)
-		nr++;
-	return nr;
-}
-
-/* The functions that a function called last, the latest first; 0 = none. */
-struct recent_calls {
-	uint32_t functions[SVG_DATA_RECENT];
-};
-
-/*
- * Moves a function to the front of the list and returns the place at which it was, or
- * SVG_DATA_RECENT if it is new. Most calls repeat one of the latest, so the places are small. There
- * is no branch, as it would be guessed wrong at every other node.
- */
-static inline unsigned recent_place(struct recent_calls *calls, uint32_t function)
-{
-	uint32_t *f = calls->functions;
-	unsigned past_first = f[0] != function, past_second = past_first & (f[1] != function);
-	unsigned place = past_first + past_second + (past_second & (f[2] != function));
-
-	_Static_assert(SVG_DATA_RECENT == 3, "three comparisons");
-	f[2] = past_second ? f[1] : f[2];
-	f[1] = past_first ? f[0] : f[1];
-	f[0] = function;
-	return place;
-}
-
-static inline void add_call(struct buffer *parts, unsigned nr_bytes, uint32_t distance)
-{
-	for (unsigned i = 0; i < nr_bytes; i++) {
-		struct buffer *b = &parts[CALLS + i];
-
-		if (b->size == b->capacity)
-			buffer_reserve(b, 1);
-		b->data[b->size++] = (char)(distance >> 8 * i);
-	}
-}
-
-/* The parts of the data that the nodes make, and what the walk over them keeps. */
-struct svg_data_nodes {
-	struct buffer parts[NR_PARTS];
-	struct recent_calls *calls; /* by function; NULL before the first node */
-	uint32_t *last;		    /* by depth: the function of the latest node */
-	uint32_t *new_calls;	    /* scratch of add_chain() */
-	size_t depths, new_capacity, nr, nr_calls;
-	uint32_t above;	   /* depth of the latest node, plus one */
-	unsigned nr_bytes; /* of a number of a function */
-};
-
-/* Adds the step from the node before, which is at depth `above` - 1. The root is no step. */
-static void add_step(struct svg_data_nodes *w, const struct tree_node *n)
-{
-	unsigned place = recent_place(&w->calls[w->last[n->depth - 1]], n->function);
-	uint64_t up = w->above - n->depth;
-
-	add_number(&w->parts[STEPS], (up * 2 + n->inlined) * (SVG_DATA_RECENT + 1) + place);
-	if (place == SVG_DATA_RECENT) {
-		assert(!up || n->function >= w->last[n->depth]);
-		add_call(w->parts, w->nr_bytes, n->function - (up ? w->last[n->depth] : 0));
-		w->nr_calls++;
-	}
-}
-
-struct svg_data_nodes *svg_data_nodes_new(void)
-{
-	return xcalloc(1, sizeof(struct svg_data_nodes));
-}
-
-void svg_data_nodes_free(struct svg_data_nodes *w)
-{
-	if (!w)
-		return;
-	for (int i = 0; i < NR_PARTS; i++)
-		buffer_fini(&w->parts[i]);
-	free(w->calls);
-	free(w->last);
-	free(w->new_calls);
-	free(w);
-}
-
-static void begin_nodes(struct svg_data_nodes *w, const struct tree *tree)
-{
-	w->calls = xcalloc(tree->functions.nr, sizeof(*w->calls));
-	w->nr_bytes = bytes_of(tree->functions.nr);
-}
-
-static void take_nodes(struct svg_data_nodes *w, const struct tree *tree)
-{
-	const struct tree_node *nodes = tree->nodes;
-	size_t nr = tree->nr_nodes;
-
-	begin_nodes(w, tree);
-	buffer_reserve(&w->parts[STEPS], nr);
-	buffer_reserve(&w->parts[SELF], nr);
-	for (uint32_t i = 0; i < nr; i++) {
-		const struct tree_node *n = &nodes[i];
-
-		if (n->depth >= w->depths)
-			w->last = xgrow(w->last, &w->depths, n->depth + 1, sizeof(*w->last));
-		if (i + AHEAD < nr) /* its children will need it */
-			__builtin_prefetch(&w->calls[nodes[i + AHEAD].function]);
-		if (i)
-			add_step(w, n);
-		w->last[n->depth] = n->function;
-		w->above = n->depth + 1;
-		add_number(&w->parts[SELF], tree_self(tree, n));
-	}
-	w->nr = nr;
-}
-
-/*
- * Adds the steps to all nodes of a chain but the first, which is a step up from the one before. The
- * calls are put apart first, without a branch that would be guessed wrong.
- */
-static void add_chain(struct svg_data_nodes *w, const uint32_t *functions, uint32_t nr)
-{
-	char *steps = buffer_reserve(&w->parts[STEPS], nr);
-	struct recent_calls *calls = w->calls;
-	size_t nr_new = 0;
-	uint32_t *new;
-
-	if (nr > w->new_capacity)
-		w->new_calls = xgrow(w->new_calls, &w->new_capacity, nr, sizeof(*w->new_calls));
-	new = w->new_calls;
-	for (uint32_t i = 1; i < nr; i++) {
-		unsigned place = recent_place(&calls[functions[i - 1]], functions[i]);
-
-		steps[i - 1] = (char)place;
-		new[nr_new] = functions[i];
-		nr_new += place == SVG_DATA_RECENT;
-	}
-	w->parts[STEPS].size += nr - 1;
-	for (size_t i = 0; i < nr_new; i++)
-		add_call(w->parts, w->nr_bytes, new[i]);
-	w->nr_calls += nr_new;
-}
-
-void svg_data_nodes_take(void *nodes, const struct tree *tree, const uint32_t *functions,
-			 uint32_t depth, uint32_t nr, uint64_t self)
-{
-	struct svg_data_nodes *w = nodes;
-	struct buffer *selves = &w->parts[SELF];
-
-	if (!w->calls)
-		begin_nodes(w, tree);
-	if (depth + nr > w->depths)
-		w->last = xgrow(w->last, &w->depths, (size_t)depth + nr, sizeof(*w->last));
-	if (depth)
-		add_step(w, &(struct tree_node){ .function = functions[0], .depth = depth });
-	add_chain(w, functions, nr);
-	memcpy(w->last + depth, functions, nr * sizeof(*functions));
-	w->above = depth + nr;
-	w->nr += nr;
-	memset(buffer_reserve(selves, nr), 0, nr - 1);
-	selves->size += nr - 1;
-	add_number(selves, self);
-}
-
-/* Moves the parts of all nodes to their places. `nodes`: NULL, or what was made of an outline. */
+/* `nodes`: NULL, or what was made of an outline. */
 static void add_nodes(struct buffer *parts, const struct tree *tree, struct svg_data_nodes *nodes)
 {
-	struct svg_data_nodes *w = nodes ? nodes : svg_data_nodes_new();
+	struct svg_data_nodes *w = nodes ? nodes : svg_data_nodes_of(tree);
 
-	if (!nodes)
-		take_nodes(w, tree);
-	for (int i = STEPS; i <= SELF; i++) {
-		parts[i] = w->parts[i];
-		w->parts[i] = (struct buffer){ 0 };
-	}
-	buffer_add_varint(&parts[HEAD], w->nr);
-	buffer_add_varint(&parts[HEAD], parts[STEPS].size);
-	buffer_add_varint(&parts[HEAD], w->nr_calls);
+	svg_data_nodes_move(w, &parts[HEAD], &parts[NODES]);
 	if (!nodes)
 		svg_data_nodes_free(w);
 }
@@ -364,12 +181,13 @@ static void add_rest(struct buffer *b, const struct tree *tree, bool samples,
 	bool unequal = diff && diff->has_variances;
 
 	for (uint32_t i = 0; samples && i < tree->nr_nodes; i++)
-		add_number(b, unequal ? diff->after[i].self
-				      : tree_events_of(tree, &tree->nodes[i]).self);
+		svg_data_add_number(b, unequal ? diff->after[i].self
+					       : tree_events_of(tree, &tree->nodes[i]).self);
 	for (uint32_t i = 0; diff && i < tree->nr_nodes; i++)
-		add_number(b, diff->before[i].self.value);
+		svg_data_add_number(b, diff->before[i].self.value);
 	for (uint32_t i = 0; diff && samples && i < tree->nr_nodes; i++)
-		add_number(b, unequal ? diff->before[i].self.equal : diff->before[i].self.samples);
+		svg_data_add_number(b, unequal ? diff->before[i].self.equal
+					       : diff->before[i].self.samples);
 }
 
 static void make_room(z_stream *z, struct buffer *out)

@@ -35,21 +35,11 @@
 #ifndef SPROF_SVG_DATA_H
 #define SPROF_SVG_DATA_H
 
-#include <stdint.h>
-
 struct buffer;
 struct diff;
 struct profile;
 struct tree;
-struct svg_data_nodes; /* the nodes of a tree, encoded */
-
-enum { SVG_DATA_RECENT = 3 }; /* functions that a step can refer to by place */
-
-/* svg_data_nodes_take() is for tree_sink, with the nodes as its argument. */
-struct svg_data_nodes *svg_data_nodes_new(void);
-void svg_data_nodes_free(struct svg_data_nodes *nodes);
-void svg_data_nodes_take(void *nodes, const struct tree *tree, const uint32_t *functions,
-			 uint32_t depth, uint32_t nr, uint64_t self);
+struct svg_data_nodes;
 
 /*
  * Appends the data. `diff` is NULL, or the diff that the tree is of. `p` is NULL, or the profile of
