@@ -58,6 +58,26 @@ static void add_data(struct buffer *b, const struct tree *tree, const struct sum
 	buffer_add_string(b, "</script>\n");
 }
 
+static void add_script(struct buffer *b, const struct buffer *script)
+{
+	buffer_add_string(b, "<script>");
+	buffer_add(b, script->data, script->size);
+	buffer_add_string(b, "</script>\n");
+}
+
+/* A large tree: the script draws its outline while the browser reads what comes after it. */
+static void add_large(struct buffer *b, const struct tree *tree, struct svg_data_nodes *nodes,
+		      const struct buffer *script)
+{
+	buffer_add_string(b, "<script class=\"data\" type=\"application/octet-stream\">");
+	svg_data_add_outline(b, tree);
+	buffer_add_string(b, "</script>\n");
+	add_script(b, script);
+	buffer_add_string(b, "<script class=\"nodes\" type=\"application/octet-stream\">");
+	svg_data_add_all_nodes(b, nodes);
+	buffer_add_string(b, "</script>\n");
+}
+
 void html_write(struct buffer *b, const struct tree *tree, const struct summary *summary,
 		const struct profile *p, const struct svg_column *others, size_t nr_others,
 		const struct svg_opts *opts)
@@ -73,14 +93,14 @@ void html_write(struct buffer *b, const struct tree *tree, const struct summary 
 	buffer_add_string(b, "</main>\n");
 	if (p && !opts->diff) /* a diff would need two charts */
 		memory_chart_add(b, p);
-	if (!opts->without_script) {
+	if (!opts->without_script && !nr_others && svg_data_is_large(tree, opts->nodes)) {
+		add_large(b, tree, opts->nodes, &script);
+	} else if (!opts->without_script) {
 		add_data(b, tree, summary, p, opts->diff ? opts->diff->diff : NULL, opts->nodes,
 			 nr_others > 0);
 		for (size_t i = 0; i < nr_others; i++)
 			add_data(b, others[i].tree, &others[i].summary, p, NULL, NULL, true);
-		buffer_add_string(b, "<script>");
-		buffer_add(b, script.data, script.size);
-		buffer_add_string(b, "</script>\n");
+		add_script(b, &script);
 	}
 	buffer_add_string(b, "</body>\n</html>\n");
 	buffer_fini(&style);

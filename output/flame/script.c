@@ -14,6 +14,7 @@
 #include "output/flame/web/flame_data.js.h"
 #include "output/flame/web/flame_draw.js.h"
 #include "output/flame/web/flame_map.js.h"
+#include "output/flame/web/flame_read.js.h"
 #include "output/flame/web/flame_search.js.h"
 #include "output/flame/web/flame_start.js.h"
 #include "output/flame/web/flame_state.js.h"
@@ -59,6 +60,7 @@ void script_add(struct buffer *b, bool page)
 	add_part(b, flame_search_js);
 	add_part(b, flame_state_js);
 	add_part(b, flame_js);
+	add_part(b, flame_read_js);
 	if (page) {
 		add_part(b, page_memory_js);
 		add_part(b, page_table_js);

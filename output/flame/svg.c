@@ -306,6 +306,25 @@ static void add_data(struct buffer *b, const struct svg_picture *w, struct svg_d
 	buffer_add_string(b, "</metadata>\n");
 }
 
+static void add_script(struct buffer *b)
+{
+	buffer_add_string(b, "<script><![CDATA[\n");
+	script_add(b, false);
+	buffer_add_string(b, "]]></script>\n");
+}
+
+/* A large tree: the script draws its outline while the browser reads what comes after it. */
+static void add_large(struct buffer *b, const struct tree *tree, struct svg_data_nodes *nodes)
+{
+	buffer_add_string(b, "<metadata class=\"data\">");
+	svg_data_add_outline(b, tree);
+	buffer_add_string(b, "</metadata>\n");
+	add_script(b);
+	buffer_add_string(b, "<metadata class=\"nodes\">");
+	svg_data_add_all_nodes(b, nodes);
+	buffer_add_string(b, "</metadata>\n");
+}
+
 struct svg_data_nodes *svg_outline(struct tree_opts *opts)
 {
 	struct svg_data_nodes *nodes = svg_data_nodes_new();
@@ -346,13 +365,13 @@ void svg_write(struct buffer *b, const struct tree *tree, const struct summary *
 	script_add_style(b, false, opts->diff != NULL);
 	buffer_add_string(b, "</style>\n");
 	add_picture(&h, opts);
-	if (!opts->without_script) {
+	if (!opts->without_script && !h.below && svg_data_is_large(tree, opts->nodes)) {
+		add_large(b, tree, opts->nodes);
+	} else if (!opts->without_script) {
 		add_data(b, &h.up, opts->nodes);
 		if (h.below)
 			add_data(b, h.below, NULL);
-		buffer_add_string(b, "<script><![CDATA[\n");
-		script_add(b, false);
-		buffer_add_string(b, "]]></script>\n");
+		add_script(b);
 	}
 	buffer_add_string(b, "</svg>\n");
 	halves_fini(&h);

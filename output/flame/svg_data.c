@@ -32,9 +32,11 @@ enum {
 	FLAG_ABSOLUTE = 32,
 	FLAG_TIMELINE = 64,
 	FLAG_UNEQUAL = 128,
+	FLAG_OUTLINE = 256,
 };
 
 enum { PIECE = 64 << 10, ROOM = 64 << 10 };
+enum { LARGE = 1 << 18 }; /* nodes; a page reads fewer in some 30 ms */
 
 /* The distinct strings of all functions, sorted. */
 struct string_table {
@@ -278,33 +280,94 @@ static bool samples_differ(const struct tree *tree, const struct diff *diff)
 	return false;
 }
 
+/* Adds what comes before the nodes. `flags`: those that the column and the diff do not tell. */
+static void add_head(struct buffer *b, const struct tree *tree, const struct diff *diff,
+		     unsigned flags)
+{
+	const struct column_info *column = tree->info;
+
+	buffer_add_varint(b, flags | (column->unit == UNIT_NS ? FLAG_TIME : 0) |
+				     (column->unit == UNIT_BYTES ? FLAG_BYTES : 0) |
+				     (column->exact ? FLAG_EXACT : 0) | (diff ? FLAG_DIFF : 0) |
+				     (diff && diff->absolute ? FLAG_ABSOLUTE : 0) |
+				     (diff && diff->has_variances ? FLAG_UNEQUAL : 0));
+	buffer_add_varint(b, strlen(column->events));
+	buffer_add_string(b, column->events);
+	if (diff && diff->has_variances) {
+		buffer_add_varint(b, diff->step_before);
+		buffer_add_varint(b, diff->step_after);
+	}
+	add_functions(b, tree);
+}
+
+static void add_packed(struct buffer *b, struct buffer *parts)
+{
+	struct buffer packed = { 0 };
+
+	deflate_parts(parts, &packed);
+	base64_add(b, packed.data, packed.size);
+	buffer_fini(&packed);
+}
+
 void svg_data_add(struct buffer *b, const struct tree *tree, const struct diff *diff,
 		  const struct profile *p, struct svg_data_nodes *nodes)
 {
-	const struct column_info *column = tree->info;
 	bool samples = samples_differ(tree, diff), times = p && timeline_data_has(tree, p);
-	struct buffer parts[NR_PARTS] = { 0 }, packed = { 0 };
+	struct buffer parts[NR_PARTS] = { 0 };
 
 	assert(!tree->outline || nodes);
-	buffer_add_varint(&parts[HEAD],
-			  (column->unit == UNIT_NS ? FLAG_TIME : 0) | (samples ? FLAG_SAMPLES : 0) |
-				  (column->unit == UNIT_BYTES ? FLAG_BYTES : 0) |
-				  (column->exact ? FLAG_EXACT : 0) | (diff ? FLAG_DIFF : 0) |
-				  (diff && diff->absolute ? FLAG_ABSOLUTE : 0) |
-				  (times ? FLAG_TIMELINE : 0) |
-				  (diff && diff->has_variances ? FLAG_UNEQUAL : 0));
-	buffer_add_varint(&parts[HEAD], strlen(column->events));
-	buffer_add_string(&parts[HEAD], column->events);
-	if (diff && diff->has_variances) {
-		buffer_add_varint(&parts[HEAD], diff->step_before);
-		buffer_add_varint(&parts[HEAD], diff->step_after);
-	}
-	add_functions(&parts[HEAD], tree);
+	add_head(&parts[HEAD], tree, diff,
+		 (samples ? FLAG_SAMPLES : 0) | (times ? FLAG_TIMELINE : 0));
 	add_nodes(parts, tree, nodes);
 	add_rest(&parts[REST], tree, samples, diff);
 	if (times)
 		timeline_data_add(&parts[REST], tree, p);
-	deflate_parts(parts, &packed);
-	base64_add(b, packed.data, packed.size);
-	buffer_fini(&packed);
+	add_packed(b, parts);
+}
+
+bool svg_data_is_large(const struct tree *tree, const struct svg_data_nodes *nodes)
+{
+	size_t nr = nodes && tree->outline ? svg_data_nodes_count(nodes) : 0;
+
+	return nr >= LARGE && tree->nr_nodes <= nr / 2;
+}
+
+/* Adds what the nodes of an outline do not tell. */
+static void add_outline(struct buffer *b, const struct tree *tree)
+{
+	struct tree_sum *sums = tree_sums(tree);
+	size_t nr = tree->functions.nr;
+
+	buffer_add_varint(b, tree->outline->least);
+	for (uint32_t i = 0; i < tree->nr_nodes; i++)
+		svg_data_add_number(b, tree_cut_of(tree, i).nr);
+	for (uint32_t i = 0; i < tree->nr_nodes; i++)
+		if (tree_cut_of(tree, i).nr)
+			svg_data_add_number(b, tree_cut_of(tree, i).deepest);
+	for (size_t i = 0; i < nr; i++)
+		svg_data_add_number(b, sums[i].self);
+	for (size_t i = 0; i < nr; i++)
+		svg_data_add_number(b, sums[i].total);
+	for (size_t i = 0; i < nr; i++)
+		svg_data_add_number(b, sums[i].nr_nodes);
+	free(sums);
+}
+
+void svg_data_add_outline(struct buffer *b, const struct tree *tree)
+{
+	struct buffer parts[NR_PARTS] = { 0 };
+
+	assert(tree->outline && !samples_differ(tree, NULL));
+	add_head(&parts[HEAD], tree, NULL, FLAG_OUTLINE);
+	add_nodes(parts, tree, NULL);
+	add_outline(&parts[REST], tree);
+	add_packed(b, parts);
+}
+
+void svg_data_add_all_nodes(struct buffer *b, struct svg_data_nodes *nodes)
+{
+	struct buffer parts[NR_PARTS] = { 0 };
+
+	svg_data_nodes_move(nodes, &parts[HEAD], &parts[NODES]);
+	add_packed(b, parts);
 }

@@ -7,7 +7,8 @@
  *	flags			1 = values are times in ns, 2 = samples have their own section,
  *				4 = values are bytes, 8 = every event was counted, 16 = a diff,
  *				32 = an absolute diff, 64 = there is a timeline, 128 = a diff
- *				whose samples are the `equal` of diff.h
+ *				whose samples are the `equal` of diff.h, 256 = the nodes are an
+ *				outline
  *	name of the events: length, bytes
  *	step before, after	if flag 128 is set: of diff.h
  *	nr_modules; each: length, bytes
@@ -31,9 +32,24 @@
  *	samples before	if flags 2 and 16 are set
  *
  * and, if flag 64 is set, the timeline as output/flame/timeline_data.h describes it.
+ *
+ * A large tree takes a browser seconds to read, so its data is in two elements. The first one comes
+ * before the script and has the outline of the tree (output/tree/tree.h), from which the picture is
+ * drawn at once: flag 256 is set, a node without its children has its total as self, and after the
+ * self of the nodes there are
+ *
+ *	the total below which a node has no children here
+ *	nr_left_out: for each node, how many nodes below it are not in the outline
+ *	deepest: for each node for which that is not 0, the depth of the deepest of them
+ *	self, total, number of nodes: field by field for each function, over all nodes of the tree;
+ *		recursive calls count once in the total
+ *
+ * The second element comes after the script and has all nodes: nr_nodes to self as above.
  */
 #ifndef SPROF_SVG_DATA_H
 #define SPROF_SVG_DATA_H
+
+#include <stdbool.h>
 
 struct buffer;
 struct diff;
@@ -48,5 +64,12 @@ struct svg_data_nodes;
  */
 void svg_data_add(struct buffer *b, const struct tree *tree, const struct diff *diff,
 		  const struct profile *p, struct svg_data_nodes *nodes);
+
+/* Should the data be in two elements? `nodes`: as above. */
+bool svg_data_is_large(const struct tree *tree, const struct svg_data_nodes *nodes);
+
+/* Appends the first one and the second one. */
+void svg_data_add_outline(struct buffer *b, const struct tree *tree);
+void svg_data_add_all_nodes(struct buffer *b, struct svg_data_nodes *nodes);
 
 #endif

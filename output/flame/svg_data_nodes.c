@@ -185,6 +185,11 @@ struct svg_data_nodes *svg_data_nodes_of(const struct tree *tree)
 	return w;
 }
 
+size_t svg_data_nodes_count(const struct svg_data_nodes *w)
+{
+	return w->nr;
+}
+
 void svg_data_nodes_move(struct svg_data_nodes *w, struct buffer *head, struct buffer *parts)
 {
 	buffer_add_varint(head, w->nr);

@@ -38,6 +38,8 @@ void svg_data_nodes_take(void *nodes, const struct tree *tree, const uint32_t *f
 /* All nodes of a tree; the caller frees them. */
 struct svg_data_nodes *svg_data_nodes_of(const struct tree *tree);
 
+size_t svg_data_nodes_count(const struct svg_data_nodes *nodes);
+
 /* Adds their numbers to `head`, and moves the parts into `parts`, which has room for all. */
 void svg_data_nodes_move(struct svg_data_nodes *nodes, struct buffer *head, struct buffer *parts);
 

@@ -284,8 +284,11 @@ const KEYS = {
 	x: () => typeof toggleCalls === "function" && toggleCalls(), m: () => functionAt() > 0 && mark(functionAt()), y: copy, "?": () => toggleHelp(),
 };
 
+/* Each of these keys means the next value of something, so those that wait count one by one. */
+const NEED_ALL = "irlkot";
+
 function onEscape(typing) {
-	const used = search.text !== "" || search.marked >= 0 || typing;
+	const used = head.input.value !== "" || search.marked >= 0 || typing;
 	if (head.help.style.display !== "none")
 		return toggleHelp();
 	clear();
@@ -295,8 +298,10 @@ function onEscape(typing) {
 }
 
 function onEnter() {
-	const {node, end: run, tree} = focused;
+	const {node, end: run, tree} = focused, waits = isTooFine(focused);
 	open(focused);
+	if (waits)
+		return;
 	if (tree.calls)
 		return focus(boxes[0]);
 	focus(boxes.find(b => run ? !b.faded : b.node === node && b.tree === tree));
@@ -326,7 +331,10 @@ function onKey(event) {
 	} else if (/^Arrow(Left|Right|Up|Down)$/.test(key)) {
 		move(key);
 	} else if (Object.hasOwn(KEYS, key)) {
-		KEYS[key]();
+		if (NEED_ALL.includes(key))
+			whenAll(KEYS[key]);
+		else
+			KEYS[key]();
 	} else {
 		return;
 	}

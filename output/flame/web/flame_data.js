@@ -11,11 +11,15 @@
  * of a diff has the last four also in `before`. Shares are parts of `whole` and `wholeSamples`;
  * `metric` tells the unit.
  *
+ * The outline of a large tree (flame_read.js) is such a tree, too. It has `cuts`, how many nodes below
+ * each are left out, `deepest`, the depth of the deepest of them, `ordinal`, the places of its nodes
+ * in the whole tree, and `least`, the total below which a node has no children.
+ *
  * A butterfly is two columns as two trees with the same nodes, each the `twin` of the other.
  */
 const FLAG_TIME = 1, FLAG_SAMPLES = 2, FLAG_BYTES = 4, FLAG_EXACT = 8, FLAG_DIFF = 16, FLAG_ABSOLUTE = 32;
-const FLAG_TIMELINE = 64, FLAG_UNEQUAL = 128;
-const KIND_KERNEL = 1, KIND_MARKER = 3, KIND_THREAD = 4, KIND_GPU = 6, KIND_RANGE = 7, KIND_WAIT = 9;
+const FLAG_TIMELINE = 64, FLAG_UNEQUAL = 128, FLAG_OUTLINE = 256;
+const KIND_KERNEL = 1, KIND_MARKER = 3, KIND_THREAD = 4, KIND_GPU = 6, KIND_RANGE = 7;
 /* Not a function: a time between two boxes of calls in order of time (page_calls.js). */
 const KIND_SPACE = -1;
 const KINDS = ["native", "kernel", "jit", "marker", "thread",
@@ -53,10 +57,12 @@ function fromBase64(text) {
 	return bytes;
 }
 
-async function inflate(text) {
-	const stream = new Blob([fromBase64(text)]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
+async function inflateBlob(blob) {
+	const stream = blob.stream().pipeThrough(new DecompressionStream("deflate-raw"));
 	return new Uint8Array(await new Response(stream).arrayBuffer());
 }
+
+const inflate = text => inflateBlob(new Blob([fromBase64(text)]));
 
 /* A reader of varints and strings. */
 function reader(data) {
@@ -138,15 +144,12 @@ function decodeFunctions(from) {
 	});
 }
 
-/* Reads numbers that are stored byte by byte, the lowest bytes of all of them first. */
-function decodeBytes(from, nr, largest) {
-	const values = new Uint32Array(nr);
-	for (let unit = 1; largest >= 1; largest /= 256, unit *= 256) {
-		const bytes = from.take(nr);
-		for (let i = 0; i < nr; i++)
-			values[i] += bytes[i] * unit;
-	}
-	return values;
+/* Numbers that are stored byte by byte: a list of the lowest bytes of all of them, then of the next ones. */
+function takeBytes(from, nr, largest) {
+	const lists = [];
+	for (; largest >= 1; largest /= 256)
+		lists.push(from.take(nr));
+	return lists;
 }
 
 /* An array of that size, which begins with what is in the `old` one, if there is one. */
@@ -174,76 +177,113 @@ class Path {
 /*
  * Reads the nodes of a tree, and sets their ends and totals where their subtrees end. A function is mostly told
  * by its place among those that its parent's function called last, which are in `recent`, three for each
- * function. Written out, because there may be millions of nodes.
+ * function.
  */
-function decodeNodes(bytes, calls, tree) {
-	const {nr, parent, inlined, fn, end, total, self} = tree;
-	const recent = new Uint32Array(functions.length * RECENT), path = new Path();
-	let {depth} = tree, {node: nodes, fn: last, before, capacity} = path;
-	let at = 0, call = 0, deep = 0, sum = self[0];
-	for (let i = 1; i < nr; i++) {
-		let step = bytes[at++];
-		if (step > 127) { /* a varint */
-			step &= 127;
-			for (let shift = 7; ; shift += 7) {
-				const byte = bytes[at++];
-				step |= (byte & 127) << shift;
-				if (byte < 128)
-					break;
-			}
-		}
-		const place = step & 3, up = step >>> 3, older = deep;
-		deep += 1 - up;
-		for (let level = older; level >= deep; level--) {
-			const node = nodes[level];
-			end[node] = i;
-			total[node] = sum - before[level];
-		}
-		if (deep === capacity) {
-			path.grow(capacity * 2);
-			({node: nodes, fn: last, before, capacity} = path);
-		}
-		if (deep === SMALL_DEPTH)
-			depth = tree.depth = Uint32Array.from(depth);
-		const slot = last[deep - 1] * RECENT, first = recent[slot], second = recent[slot + 1];
-		const f = place === 0 ? first : place === 1 ? second : place === 2 ? recent[slot + 2] :
-			calls[call++] + (up ? last[deep] : 0);
-		if (place) {
-			recent[slot] = f;
-			recent[slot + 1] = first;
-			if (place > 1)
-				recent[slot + 2] = second;
-		}
-		last[deep] = fn[i] = f;
-		nodes[deep] = i;
-		before[deep] = sum;
-		sum += self[i];
-		parent[i] = nodes[deep - 1];
-		depth[i] = deep;
-		if (step & 4)
-			inlined[i] = 1;
+class NodeDecoder {
+	constructor(bytes, calls, tree) {
+		const recent = new Uint32Array(functions.length * RECENT);
+		Object.assign(this, {bytes, calls, tree, recent, path: new Path(), i: 1, at: 0, call: 0, deep: 0, sum: tree.self[0]});
 	}
-	for (; deep >= 0; deep--) {
-		end[nodes[deep]] = nr;
-		total[nodes[deep]] = sum - before[deep];
+
+	/* Reads the nodes before `to`. Written out, because there may be millions of them. */
+	read(to) {
+		const {bytes, calls: [low, high, ...higher], tree, recent, path} = this, {parent, inlined, fn, end, total, self} = tree;
+		let {depth} = tree, {node: nodes, fn: last, before, capacity} = path, {i, at, call, deep, sum} = this;
+		for (; i < to; i++) {
+			let step = bytes[at++];
+			if (step > 127) { /* a varint */
+				step &= 127;
+				for (let shift = 7; ; shift += 7) {
+					const byte = bytes[at++];
+					step |= (byte & 127) << shift;
+					if (byte < 128)
+						break;
+				}
+			}
+			const place = step & 3, up = step >>> 3, older = deep;
+			deep += 1 - up;
+			for (let level = older; level >= deep; level--) {
+				const node = nodes[level];
+				end[node] = i;
+				total[node] = sum - before[level];
+			}
+			if (deep === capacity) {
+				path.grow(capacity * 2);
+				({node: nodes, fn: last, before, capacity} = path);
+			}
+			if (deep === SMALL_DEPTH)
+				depth = tree.depth = Uint32Array.from(depth);
+			const slot = last[deep - 1] * RECENT, first = recent[slot], second = recent[slot + 1];
+			let f = place === 0 ? first : place === 1 ? second : place === 2 ? recent[slot + 2] : low[call] + (up ? last[deep] : 0);
+			if (place === 3) {
+				if (high)
+					f += high[call] << 8;
+				for (let h = 0; h < higher.length; h++)
+					f += higher[h][call] * 65536 * 256 ** h;
+				call++;
+			}
+			if (place) {
+				recent[slot] = f;
+				recent[slot + 1] = first;
+				if (place > 1)
+					recent[slot + 2] = second;
+			}
+			last[deep] = fn[i] = f;
+			nodes[deep] = i;
+			before[deep] = sum;
+			sum += self[i];
+			parent[i] = nodes[deep - 1];
+			depth[i] = deep;
+			if (step & 4)
+				inlined[i] = 1;
+		}
+		Object.assign(this, {i, at, call, deep, sum});
+	}
+
+	/* Ends the nodes on the path to the last one. */
+	finish() {
+		const {tree: {nr, end, total}, path: {node: nodes, before}, sum} = this;
+		for (let level = this.deep; level >= 0; level--) {
+			end[nodes[level]] = nr;
+			total[nodes[level]] = sum - before[level];
+		}
 	}
 }
 
-function decodeTree(from, flags) {
+/* Makes the tree of the nodes that follow, which are then to be read. */
+function makeDecoder(from, flags) {
 	const nr = from.varint(), size = from.varint(), nrCalls = from.varint(), bytes = from.take(size);
-	const calls = decodeBytes(from, nrCalls, functions.length);
+	const calls = takeBytes(from, nrCalls, functions.length);
 	const column = isDiff ? from.column : from.smallColumn; /* a diff scales its values */
 	const self = column(nr), samples = flags & FLAG_SAMPLES ? column(nr) : self;
 	/* Arrays are as small as they can be: a page of many nodes waits for its memory. */
 	const tree = {nr, self, samples, depth: new Uint16Array(nr), parent: new Uint32Array(nr), inlined: new Uint8Array(nr),
 		fn: functions.length > 0xffff ? new Uint32Array(nr) : new Uint16Array(nr), end: new Uint32Array(nr),
 		total: self instanceof Float64Array ? new Float64Array(nr) : new Uint32Array(nr)};
-	decodeNodes(bytes, calls, tree);
+	return new NodeDecoder(bytes, calls, tree);
+}
+
+function decodeTree(from, flags) {
+	const decoder = makeDecoder(from, flags), {tree} = decoder, {nr} = tree;
+	decoder.read(nr);
+	decoder.finish();
 	if (isDiff) {
 		const before = from.column(nr);
 		tree.before = {self: before, samples: flags & FLAG_SAMPLES ? from.column(nr) : before};
 	}
 	return addUp(tree, tree.total);
+}
+
+/* What the nodes of an outline do not tell: what it leaves out, and the sums of all nodes by function. */
+function decodeOutline(from, tree) {
+	const {nr} = tree, size = functions.length;
+	tree.least = from.varint();
+	tree.cuts = Uint32Array.from(from.column(nr));
+	tree.deepest = tree.cuts.map(left => left ? from.varint() : 0);
+	tree.ordinal = new Uint32Array(nr + 1);
+	tree.cuts.forEach((left, i) => { tree.ordinal[i + 1] = tree.ordinal[i] + 1 + left; });
+	const now = {self: from.column(size), total: from.column(size), frames: Uint32Array.from(from.column(size))};
+	tree.sums = {now, samples: now, frames: now.frames};
 }
 
 /* The exact times of a thread, in us: [wall, running, waiting for a CPU, waiting]; null: not known. */
@@ -277,6 +317,8 @@ function decode(data, {name, title}) {
 	functions = decodeFunctions(from);
 	wholes = null;
 	base = decodeTree(from, flags);
+	if (flags & FLAG_OUTLINE)
+		decodeOutline(from, base);
 	timeline = flags & FLAG_TIMELINE ? decodeTimeline(from) : null;
 }
 

@@ -151,7 +151,7 @@ class Levels {
 
 /* limits: {minWidth, maxRows, most, folded, freeRows, towerParts} */
 function layOutPanel(result, {tree, side, from, to, x: start, width: wide, whole, down}, limits) {
-	const {depth, end, parent} = tree, {total} = tree.sides[side], {minWidth, maxRows, freeRows} = limits;
+	const {depth, end, parent, cuts} = tree, {total} = tree.sides[side], {minWidth, maxRows, freeRows} = limits;
 	const top = depth[from], at = new Levels(start), removed = side === 1, widest = Math.floor(whole / RUN_PARTS);
 	const least = row => row < freeRows ? minWidth :
 		Math.max(minWidth, Math.floor(whole * (row - freeRows + 1) / limits.towerParts));
@@ -175,7 +175,7 @@ function layOutPanel(result, {tree, side, from, to, x: start, width: wide, whole
 			i++;
 		} else if (!width && i) {
 			i = end[i];
-		} else if (i && !first && (width < least(short) || row + 1 >= maxRows) ||
+		} else if (i && !first && (width < least(short) || row + 1 >= maxRows || cuts && cuts[i]) ||
 		    first && to !== end[i] && width < minWidth) {
 			if (last && last.end === i && last.level === row && last.removed === removed &&
 			    last.tree === tree && parent[last.node] === parent[i] && last.width < widest) {
@@ -490,6 +490,8 @@ function zoom(next) {
 
 function open(box) {
 	const {tree, node, end: run} = box, above = tree.parent[node];
+	if (isTooFine(box))
+		return whenAll(() => open(box), box);
 	if (tree.calls)
 		return openTime(box);
 	if (box.last) {

@@ -110,6 +110,12 @@ function onMapClick(event) {
 	const x = event.clientX - left, y = event.clientY - top - (pinned ? pinned.matrix.f : 0), {scale} = overview;
 	const box = overview.boxes.find(b => scale.across(b.x, b.whole) <= x && x < scale.across(b.x + b.width, b.whole) &&
 		scale.yOf(b.row) <= y && y < scale.yOf(b.row) + scale.high);
+	if (box && isTooFine(box))
+		return whenAll(() => zoomFromMap(box), box);
+	zoomFromMap(box);
+}
+
+function zoomFromMap(box) {
 	zoom(!box || !box.node ? wholeView() : box.end ? viewOfRun(box) : viewOf(box.tree, box.node));
 	keepState(true);
 }

@@ -112,7 +112,7 @@ function refind() {
 	}
 	head.input.classList.toggle("bad", bad);
 	head.input.setAttribute("aria-invalid", String(bad));
-	head.found.textContent = result;
+	head.found.textContent = result || waitingText();
 }
 
 /* By node: the number of hits before it. A run contains a hit if the number changes over it. */
@@ -124,6 +124,8 @@ function hitsBefore({nr, fn}) {
 }
 
 function find(text) {
+	if (isReading())
+		return text ? whenAll(() => find(head.input.value), "find") : forget("find");
 	search.text = text;
 	search.marked = -1;
 	refind();
@@ -133,6 +135,8 @@ function find(text) {
 
 /* Highlights every frame of a function; called again it stops that. */
 function mark(f) {
+	if (isReading())
+		return whenAll(() => mark(f));
 	head.input.value = search.text = "";
 	search.marked = search.marked === f ? -1 : f;
 	refind();
@@ -178,6 +182,8 @@ function holderOf(tree, node) {
  * itself, zooms or unfolds to show it, or else goes to the box that holds it.
  */
 function step(by, zooms) {
+	if (isReading())
+		return whenAll(() => step(by, zooms));
 	const n = search.first.length, tree = shown.trees[0], sum = i => withTwin(tree).reduce((all, t) => all + t.total[i], 0);
 	if (!n)
 		return;

@@ -1,7 +1,7 @@
 /*
  * Starts the script: finds the data and loads the column that the address asks for. In a browser
- * that cannot inflate the data, the static picture stays as it is. The event "sprof-ready" tells
- * tests that all is drawn.
+ * that cannot inflate the data, the static picture stays as it is. The events "sprof-ready" and
+ * "sprof-all" tell tests that all is drawn, and that all nodes of the tree are there.
  */
 if (typeof DecompressionStream === "function") {
 	const data = [...document.querySelectorAll(".data")];
@@ -16,5 +16,6 @@ if (typeof DecompressionStream === "function") {
 			makePage();
 		makeLive();
 		svg.dispatchEvent(new CustomEvent("sprof-ready"));
+		readAll();
 	});
 }

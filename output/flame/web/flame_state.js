@@ -101,6 +101,8 @@ function viewInverted(tree, node) {
 const zoomPath = () => view && view.node && view.tree === shown.trees[0] ? pathHash(view.tree, view.node) : "";
 
 function setMode(changes) {
+	if (isReading() && needsAll({...mode, ...changes}))
+		return whenAll(() => setMode(changes));
 	const path = "sandwich" in changes || "invert" in changes ? "" : zoomPath();
 	Object.assign(mode, changes);
 	if (mode.invert || mode.sandwich >= 0)
@@ -214,6 +216,11 @@ async function readState(event) {
 
 function applyState(text) {
 	const state = new URLSearchParams(text);
+	forget("state");
+	if (isReading() && [...state.keys()].some(key => !"vf".includes(key))) {
+		whenAll(readState, "state");
+		return shown || rebuild("");
+	}
 	const one = (key, values) => values.includes(state.get(key)) ? state.get(key) : "name";
 	const f = key => state.has(key) ? functionOf(state.get(key)) : -1;
 	for (const key in SWITCHES)

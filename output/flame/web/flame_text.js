@@ -259,16 +259,19 @@ function linesOfTwins({node: i}) {
 	return [[functions[t.fn[i]].name, ...whereIs(t, i)].join(" \u00b7 "), ...sums];
 }
 
-function rowsOfRun({tree: {depth}, node, end}) {
+/* How many frames a run stands for. */
+const framesOfRun = ({tree: {ordinal}, node, end}) => ordinal ? ordinal[end] - ordinal[node] : end - node;
+
+function rowsOfRun({tree: {depth, deepest}, node, end}) {
 	let most = depth[node];
 	for (let i = node; i < end; i++)
-		most = Math.max(most, depth[i]);
+		most = Math.max(most, depth[i], deepest ? deepest[i] : 0);
 	return most - depth[node] + 1;
 }
 
 /* "33635 frames merged", or as much of it as fits. */
-function labelOfRun({node, end}, columns) {
-	const n = end - node;
+function labelOfRun(box, columns) {
+	const n = framesOfRun(box);
 	return [`${n} frame${n === 1 ? "" : "s"} merged`, `${n} merged`].find(text => text.length <= columns) || "";
 }
 
@@ -302,7 +305,7 @@ function linesOf(box) {
 	if (box.last)
 		return linesOfFold(box);
 	if (box.end) {
-		const n = box.end - i, rows = rowsOfRun(box);
+		const n = framesOfRun(box), rows = rowsOfRun(box);
 		return [`${n} frame${n === 1 ? "" : "s"} in ${rows} row${rows === 1 ? "" : "s"} merged into one box`,
 			share(t, box.removed ? "removed" : "total", box.width / t.unit), "click to enlarge"];
 	}

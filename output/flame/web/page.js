@@ -74,8 +74,7 @@ function makeBelow() {
 }
 
 function makeToggle([key, text, letter, title, icon]) {
-	const b = button(text, `${text}: ${title} (${letter})`, () => key === "calls" ? toggleCalls() : setMode(key === "invert" ?
-		{invert: !mode.invert, sandwich: -1} : {[key]: !mode[key]}));
+	const b = button(text, `${text}: ${title} (${letter})`, () => NEED_ALL.includes(letter) ? whenAll(KEYS[letter]) : KEYS[letter]());
 	b.prepend(makeIcon(icon));
 	listeners.mode.push(() => {
 		b.setAttribute("aria-pressed", String(mode[key]));
