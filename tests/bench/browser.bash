@@ -27,6 +27,8 @@ browser_rows() {
 		for name in ready zoom unzoom search; do
 			row "$kind: $name" "$(median $kind.$name)" ms "${budgets[$kind.$name]}"
 		done
+		row "$kind: all nodes are read" "$(median $kind.all)" ms
+		row "$kind: longest pause while they are" "$(median $kind.pause)" ms
 		row "$kind: memory" "$(median $kind.memory)" MB "${budgets[$kind.memory]}"
 		row "$kind: memory, much later" "$(median $kind.memory_after)" MB
 	done

@@ -1,6 +1,8 @@
 // Times a picture in Chromium, as the body of a test of tests/browser/page.js: prints lines of
-// "name value", in ms and MB. Times run from a request until the next frame is due; memory is the
-// renderer's when the picture came alive, and again at the end.
+// "name value", in ms and MB. Times run from a request until the next frame is due: "ready" until
+// the picture is drawn and answers, "all" until all nodes of the tree are there. "pause" is the
+// longest time between the two in which the page did not answer. Memory is the renderer's when all
+// nodes are there, and again at the end.
 const fs = process.getBuiltinModule("fs");
 const pause = ms => new Promise(resolve => setTimeout(resolve, ms));
 const read = path => {
@@ -42,6 +44,7 @@ const type = text => `(() => {
 	input.dispatchEvent(new Event("input"));
 })()`;
 
+await until(`!document.querySelector("svg.sprof.reading")`);
 note("memory", memory());
 for (let i = 0; i < 7; i++) {
 	await page.eval(`{
@@ -55,11 +58,26 @@ for (let i = 0; i < 7; i++) {
 	await page.eval(type(""));
 }
 note("memory_after", memory());
-await page.send("Page.addScriptToEvaluateOnNewDocument", {source:
-	`document.addEventListener("sprof-ready", () => { window.readyAt = performance.now(); }, true)`});
+await page.send("Page.addScriptToEvaluateOnNewDocument", {source: `
+	document.addEventListener("sprof-ready", () => {
+		const {port1, port2} = new MessageChannel();
+		let last = window.readyAt = performance.now();
+		window.longest = 0;
+		port1.onmessage = () => {
+			const now = performance.now();
+			window.longest = Math.max(window.longest, now - last);
+			last = now;
+			if (!window.allAt)
+				port2.postMessage(0);
+		};
+		port2.postMessage(0);
+	}, true);
+	document.addEventListener("sprof-all", () => { window.allAt = performance.now(); }, true);`});
 for (let i = 0; i < 5; i++) {
 	const origin = await page.eval("performance.timeOrigin");
 	await page.send("Page.reload");
-	note("ready", await until(`performance.timeOrigin !== ${origin} && window.readyAt`));
+	note("all", await until(`performance.timeOrigin !== ${origin} && window.allAt`));
+	note("ready", await page.eval("window.readyAt"));
+	note("pause", await page.eval("window.longest"));
 	await pause(300);
 }
