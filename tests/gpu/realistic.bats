@@ -64,3 +64,22 @@ in_realistic_model() { # FILE [FILTER]
 @test "samples inside kernels are the same in the realistic model" {
 	in_realistic_model pc_sampling
 }
+
+@test "programs with a libcupti of their own work in the realistic model" {
+	in_realistic_model own_cupti
+}
+
+@test "launching threads cause no data race in the realistic model" {
+	in_realistic_model races
+}
+
+# Not here: check.bats (files and exit codes of the checks), judges.bats (in both models by itself), and dist.bats and
+# real_*.bats, which do not use the fake.
+@test "each file of tests over the fake GPU is run in the realistic model" {
+	local file name
+	for file in "$BATS_TEST_DIRNAME"/*.bats; do
+		name=$(basename "$file" .bats)
+		case $name in check | judges | dist | real_* | realistic) continue ;; esac
+		grep -q "in_realistic_model $name\$" "$BATS_TEST_FILENAME" || { echo "$name is not"; return 1; }
+	done
+}
