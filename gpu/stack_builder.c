@@ -31,6 +31,8 @@ void stack_builder_launch(struct stack_builder *b, uint32_t stack)
 		stack_builder_push(b, names_marker_frame(b->names, MARKER_NO_LAUNCH));
 		return;
 	}
+	if (addresses[nr - 1] == GPU_FRAME_CAPTURE) /* nothing called it */
+		stack_builder_push(b, names_marker_frame(b->names, MARKER_NO_LAUNCH));
 	marker = walk_marker(end);
 	if (marker >= 0)
 		stack_builder_push(b, names_marker_frame(b->names, (enum marker)marker));

@@ -20,7 +20,7 @@ void stack_builder_start(struct stack_builder *b);
 void stack_builder_push(struct stack_builder *b, uint32_t frame);
 /*
  * Pushes the frames of a launch. An incomplete stack gets a marker at its root; stack 0 is the
- * marker alone.
+ * marker alone, and above it are the frames of a graph's node whose launch is not known.
  */
 void stack_builder_launch(struct stack_builder *b, uint32_t stack);
 /* Pushes a range and those around it, outermost first. */

@@ -107,7 +107,8 @@ static void start_work(struct timeline *t, uint32_t device, struct timeline_work
 			.device = device,
 			.tid = w->tid,
 			.stack = w->stack,
-			.in_graph = w->graph && w->graph_launch == d->last_graph_launch,
+			.in_graph = w->graph && w->graph_launch &&
+				    w->graph_launch == d->last_graph_launch,
 		};
 
 		blame_gap(t->blame, &gap);

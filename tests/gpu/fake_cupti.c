@@ -11,6 +11,7 @@
  *	FAKE_ATTRIBUTE_ERROR=a	   attribute a cannot be set
  *	FAKE_DEVICE_BUFFER=n	   bytes of a device buffer at first, of which a record takes 32
  *	FAKE_BUFFER_LATE=1	   full buffers are completed by a thread of CUPTI's own
+ *	FAKE_WRONG_GRAPH_IDS=1	   what 13.0 does after the first session (below), always
  *	FAKE_RIVAL=1		   a tool that never leaves has registered its clock; 2: twice
  *	FAKE_LOG=file		   a line per call of an exported function: pid, function
  *
@@ -28,7 +29,8 @@
  *	nothing has times any more
  *	a second registration of a clock leaves some records on the first one
  *	13.0: no records of cuCtxSynchronize()
- *	13.0 and 13.1: wrong correlation ids of graphs after the first session
+ *	13.0 and 13.1: wrong correlation ids of graphs after the first session; here those of no
+ *	call, of the call before, and of the graph that was launched first
  *	before 13.0 update 1: cuptiActivityDisable(CONCURRENT_KERNEL) deadlocks beside a launch, and
  *	cuptiActivityFlushAll crashes beside another one
  */

@@ -164,6 +164,71 @@ for name in sys.argv[2:]:
 	[ "$(gpu_ns 'train;forward;launch_gemm;.*gemm_kernel')" -gt 1000000 ]
 }
 
+# Records a program that makes a graph during the first recording: first.data, g.data, and "outside" of any range.
+record_graph() { # the libcupti
+	local pid recorder data
+	rm -f build end said
+	: >log
+	SPROF_CUPTI=$BUILD/tests/gpu/$1 FAKE_LOG=$PWD/log BUILD_FILE=$PWD/build END_FILE=$PWD/end \
+		CUDA_INJECTION64_PATH=$SPROF_GPU_LIBRARY "$TARGETS/gpu_graphs" replays >said 2>&1 3>&- &
+	pid=$!
+	timeout 20 sh -c "until grep -q libcuda /proc/$pid/maps; do sleep 0.05; done"
+	"$SPROF" record -q -s timer --gpu on -p $pid -o first.data 3>&- &
+	recorder=$!
+	timeout 20 sh -c 'until grep -q cuptiActivityFlushAll log; do sleep 0.05; done' # CUPTI is set up
+	touch build
+	timeout 20 sh -c 'until grep -q built said; do sleep 0.05; done'
+	sleep 0.3
+	kill -INT $recorder
+	wait $recorder
+	"$SPROF" record -q -s timer --gpu on -p $pid -d 1s -o g.data
+	"$SPROF" record -q -s timer --gpu on --capture-range cudaProfilerApi -p $pid -d 500ms -o outside
+	touch end
+	wait $pid
+	for data in first g; do
+		"$SPROF" fold --column gpu $data.data >$data.kernels
+		sed "s/^/$data: /" $data.kernels
+		# launches of single kernels are not mixed up with those of the graph
+		grep -q ';launch_single;.*gemm_kernel' $data.kernels
+		! grep 'launch_single;.*\(build_graph\|relu_kernel\)' $data.kernels || false
+	done
+}
+
+IN_GRAPH='\[captured in a graph by\];.*main;.*build_graph;.*_kernel'
+
+# CUPTI 13.0 gives the graph's work wrong ids in the second: which launch it is of cannot be known.
+# bats test_tags=full
+@test "kernels of a graph keep the code that made it where CUPTI gives wrong ids, and get no launch that is not theirs" {
+	export FAKE_REALISTIC=1
+	record_graph cuda13/libcupti.so.13
+	grep -q "main;.*cuGraphLaunch;.*$IN_GRAPH" first.kernels
+	! grep 'launch not seen.*build_graph' first.kernels || false
+	! grep 'build_graph\|relu_kernel' g.kernels | grep -v "^gpu_graphs;\[launch not seen\];$IN_GRAPH" || false
+	grep -q "^gpu_graphs;\[launch not seen\];$IN_GRAPH" g.kernels
+	"$SPROF" report --gpu g.data | grep 'wrong correlation ids: it is shown under the code that captured it'
+	"$SPROF" report --gpu --json g.data | jq -e '[.counters[] | select(.name == "activities without a launch").value] | add > 0'
+	run "$SPROF" report --gpu outside
+	echo "$output"
+	grep -q 'it holds no work of a GPU' <<<"$output"
+	grep -q 'wrong correlation ids: it is left out, because it may not belong to the time that is collected' <<<"$output"
+	record_graph cuda12/libcupti.so.12
+	# but for launches that come between CUPTI's two halves, records and callbacks
+	[ "$(gpu_ns "main;.*cuGraphLaunch;.*$IN_GRAPH")" -gt "$(gpu_ns 'launch not seen.*build_graph')" ]
+	! "$SPROF" report --gpu g.data | grep 'wrong correlation ids' || false
+}
+
+# An id of another graph's launch cannot be told from the right one.
+@test "a kernel of a graph is never under a call that launches no graph" {
+	FAKE_REALISTIC=1 FAKE_WRONG_GRAPH_IDS=1 record_gpu -- "$WORK" launch:1 graph:1 launch:1 graph:1 launch:2 graph:4
+	"$SPROF" fold --column gpu g.data >kernels
+	cat kernels
+	! grep 'train;.*relu_kernel' kernels || false
+	[ "$(gpu_ns 'train;forward;launch_gemm;.*gemm_kernel')" -eq 4000 ]
+	[ "$(gpu_ns "^gpu_work;\\[launch not seen\\];$IN_GRAPH")" -gt 0 ]
+	[ "$(gpu_ns "$IN_GRAPH")" -eq $((6 * 6000)) ]
+	"$SPROF" report --gpu g.data | grep 'wrong correlation ids'
+}
+
 @test "--gpu on and a process without the library: what to do is said" {
 	sleep 30 3>&- &
 	local pid=$!

@@ -261,6 +261,7 @@ enum gpu_failure_code {
 	GPU_FAIL_PC_SAMPLING = 23,  /* no samples of program counters, of a context or at all */
 	GPU_FAIL_PC_LINES = 24,	    /* no source lines of some or all of them */
 	GPU_FAIL_PC_FULL = 25,	    /* samples were lost: the hardware's buffer was full */
+	GPU_FAIL_GRAPH_IDS = 26,    /* which launch a graph's kernels belong to is not known */
 };
 
 struct gpu_failure {

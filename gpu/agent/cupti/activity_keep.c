@@ -15,6 +15,7 @@
 #include "gpu/agent/base/report.h"
 #include "gpu/agent/base/state.h"
 #include "gpu/agent/cupti/cupti_clock.h"
+#include "gpu/agent/cupti/enable.h"
 #include "gpu/agent/cupti/graph_level.h"
 #include "gpu/agent/cupti/launch.h"
 #include "gpu/agent/flops/flops_graph.h"
@@ -141,12 +142,39 @@ static void count_wrong_clock(const union activity *r)
 		     "registered one): they are counted, but in no sum");
 }
 
+/* Where windows or a range are collected, work belongs to them by its call. */
+static bool is_taken_by_call(void)
+{
+	return capture_kind() || governor_has_paused();
+}
+
+/*
+ * Work of a graph has an id that cannot be its launch's. Of a wrong id that is another launch's of
+ * a graph nothing shows it, so where CUPTI is known to give wrong ones none is believed.
+ */
+static enum activity_call forget_call(union activity *r)
+{
+	r->work.correlation = 0;
+	report_words(GPU_FAIL_GRAPH_IDS, 0,
+		     is_taken_by_call()
+			     ? "CUPTI gives work of CUDA graphs wrong correlation ids: it is left "
+			       "out, because it may not belong to the time that is collected"
+			     : "CUPTI gives work of CUDA graphs wrong correlation ids: it is shown "
+			       "under the code that captured it, and its launch is not known");
+	return ACTIVITY_CALL_WRONG;
+}
+
 enum activity_call activity_find_call(union activity *r)
 {
+	bool in_graph = r->work.graph || r->work.graph_node;
 	struct launch_info info;
 
+	if (in_graph && !enable_graph_ids_hold())
+		return forget_call(r);
 	if (!launch_find(r->work.correlation, &info))
 		return ACTIVITY_CALL_UNKNOWN;
+	if (in_graph && !info.is_of_graph)
+		return forget_call(r);
 	if (r->work.start_ns + CLOCK_ERROR_NS < info.start_ns) {
 		count_wrong_clock(r);
 		return ACTIVITY_CALL_LATER;
@@ -234,6 +262,8 @@ static bool came_after_the_end(const union activity *r)
 
 	if (!end || r->work.start_ns + CLOCK_ERROR_NS < end)
 		return false;
+	if (!r->work.correlation)
+		return true;
 	if (!__atomic_exchange_n(&knows_last_call, true, __ATOMIC_RELAXED))
 		last_call =
 			launch_latest(__atomic_load_n(&agent.region->active_ns, __ATOMIC_RELAXED));
@@ -250,7 +280,7 @@ static void take_without_call(union activity *r)
 
 	if (belongs_to_last_recorder(r) || came_after_the_end(r))
 		return;
-	if (capture_kind() || governor_has_paused()) {
+	if (is_taken_by_call()) {
 		agent_count(GPU_COUNT_OUTSIDE, 1);
 		return;
 	}
@@ -259,6 +289,10 @@ static void take_without_call(union activity *r)
 		return;
 	if (r->work.start_ns < begun)
 		r->work.start_ns = begun;
+	if (r->work.graph_node)
+		r->work.stack = capture_stack_join(r->work.graph_node, 0);
+	if (r->work.graph_node && r->head.type == GPU_RECORD_KERNEL)
+		r->kernel.flops = flops_of_node(r->work.graph_node);
 	activity_keep(r);
 }
 
@@ -272,7 +306,9 @@ static bool settle(union activity *r)
 {
 	enum activity_call call = activity_find_call(r);
 
-	if (call == ACTIVITY_CALL_KNOWN && !belongs_to_last_recorder(r))
+	if (call == ACTIVITY_CALL_WRONG)
+		take_without_call(r);
+	else if (call == ACTIVITY_CALL_KNOWN && !belongs_to_last_recorder(r))
 		activity_keep(r);
 	return call != ACTIVITY_CALL_UNKNOWN;
 }

@@ -53,6 +53,7 @@ enum activity_call {
 	ACTIVITY_CALL_UNKNOWN, /* not seen, or it has not ended yet */
 	ACTIVITY_CALL_KNOWN,   /* stack, range and thread are filled in */
 	ACTIVITY_CALL_LATER,   /* it came after the activity: the times are wrong, and counted so */
+	ACTIVITY_CALL_WRONG,   /* the id, which is cleared, is not that of its call */
 };
 
 /*

@@ -218,6 +218,7 @@ static void leave(uint32_t domain, uint32_t cbid, const struct cupti_callback_da
 	t->new_node = 0;
 	info.flops = t->flops.entry;
 	info.awaits_record = !result && awaits_record(api_class);
+	info.is_of_graph = api_class == GPU_API_GRAPH_LAUNCH;
 	launch_note(d->correlation_id, &info);
 	r = lane_begin(&t->lane, sizeof(*r));
 	if (r) {

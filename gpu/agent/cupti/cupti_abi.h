@@ -73,6 +73,12 @@ enum cupti_attribute {
 
 #define CUPTI_FLUSH_FORCED 1u
 #define CUPTI_API_FINALIZE_WITH_GRAPHS 24u /* CUDA 12.6: cuptiFinalize survives graphs */
+/*
+ * From CUDA 13.0 to 13.1: cuGraphLaunch and its kernels get wrong correlation ids in all sessions
+ * but the first (release notes of 13.1 update 1, which also say no more than that).
+ */
+#define CUPTI_API_WRONG_GRAPH_IDS 130000u
+#define CUPTI_API_RIGHT_GRAPH_IDS 130101u
 #define CUPTI_BUFFER_ALIGN 8
 
 /* Driver calls that are recorded even if cuptiGetCallbackName is missing. */

@@ -20,6 +20,7 @@ static uint32_t enabled_kinds[MAX_ENABLED];
 static uint32_t nr_enabled_kinds;
 static bool has_tried_graphs;	/* in this session, to record them whole */
 static bool keeps_graphs_whole; /* the governor wants that */
+static uint32_t nr_sessions;	/* atomic: of CUPTI, in which any kind was enabled */
 /* Callbacks that are enabled, by domain: 0 of the driver, 1 of the runtime, 2 of resources. */
 static uint8_t enabled_callbacks[3][GPU_MAX_CBIDS];
 
@@ -67,6 +68,19 @@ bool enable_graphs_for_cost(void)
 	return is_enabled(CUPTI_KIND_GRAPH_TRACE);
 }
 
+bool enable_graph_ids_hold(void)
+{
+	uint32_t version = agent.region->cupti_version;
+
+	return version < CUPTI_API_WRONG_GRAPH_IDS || version >= CUPTI_API_RIGHT_GRAPH_IDS ||
+	       __atomic_load_n(&nr_sessions, __ATOMIC_RELAXED) < 2;
+}
+
+void enable_note_foreign_session(void)
+{
+	__atomic_fetch_add(&nr_sessions, 1, __ATOMIC_RELAXED);
+}
+
 void enable_kinds(void)
 {
 	static const struct {
@@ -84,6 +98,7 @@ void enable_kinds(void)
 		{ GPU_WANT_MEMORY, CUPTI_KIND_MEMORY_POOL, "MEMORY_POOL" },
 	};
 
+	__atomic_fetch_add(&nr_sessions, nr_enabled_kinds == 0, __ATOMIC_RELAXED);
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		if (agent_wants(kinds[i].want))
 			enable_kind(kinds[i].kind, kinds[i].name);

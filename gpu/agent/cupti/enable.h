@@ -18,6 +18,13 @@ void enable_begin(void);
 void enable_whole_graphs(void);
 /* The same because the kernels cost too much. False where CUPTI refuses. */
 bool enable_graphs_for_cost(void);
+/*
+ * False where CUPTI's correlation ids of graph launches and their kernels are known to be wrong
+ * (cupti_abi.h). Any thread may ask.
+ */
+bool enable_graph_ids_hold(void);
+/* Another tool has, or had, a session of CUPTI. */
+void enable_note_foreign_session(void);
 void enable_callbacks(void *subscriber);
 void disable_callbacks(void *subscriber, bool but_launches);
 /*

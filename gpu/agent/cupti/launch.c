@@ -14,7 +14,8 @@
 struct slot {
 	uint32_t correlation, stack, range, tid;
 	uint64_t start_ns;
-	uint16_t awaits_record;
+	uint8_t awaits_record;
+	uint8_t is_of_graph;
 	uint16_t flops;
 	uint32_t window;
 };
@@ -42,6 +43,7 @@ void launch_note(uint32_t correlation, const struct launch_info *info)
 	__atomic_store_n(&s->tid, info->tid, __ATOMIC_RELAXED);
 	__atomic_store_n(&s->start_ns, info->start_ns, __ATOMIC_RELAXED);
 	__atomic_store_n(&s->awaits_record, info->awaits_record, __ATOMIC_RELAXED);
+	__atomic_store_n(&s->is_of_graph, info->is_of_graph, __ATOMIC_RELAXED);
 	__atomic_store_n(&s->window, info->window, __ATOMIC_RELAXED);
 	__atomic_store_n(&s->flops, (uint16_t)info->flops, __ATOMIC_RELAXED);
 	__atomic_store_n(&s->correlation, correlation, __ATOMIC_RELEASE);
@@ -58,6 +60,7 @@ bool launch_find(uint32_t correlation, struct launch_info *ret)
 	ret->tid = __atomic_load_n(&s->tid, __ATOMIC_RELAXED);
 	ret->start_ns = __atomic_load_n(&s->start_ns, __ATOMIC_RELAXED);
 	ret->awaits_record = __atomic_load_n(&s->awaits_record, __ATOMIC_RELAXED);
+	ret->is_of_graph = __atomic_load_n(&s->is_of_graph, __ATOMIC_RELAXED);
 	ret->window = __atomic_load_n(&s->window, __ATOMIC_RELAXED);
 	ret->flops = __atomic_load_n(&s->flops, __ATOMIC_RELAXED);
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);

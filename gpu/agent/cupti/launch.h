@@ -9,6 +9,7 @@ struct launch_info {
 	uint32_t stack, range, tid;
 	uint64_t start_ns;
 	bool awaits_record; /* of what the GPU does */
+	bool is_of_graph;   /* it launches a graph */
 	uint32_t window;    /* governor_window() */
 	uint32_t flops;	    /* entry of the call of a mathematical library around it, 0 = none */
 };

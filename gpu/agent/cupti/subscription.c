@@ -39,8 +39,14 @@ static bool subscribe(void)
 	subscriber = NULL;
 	switch (refusal_explain(err)) {
 	case REFUSAL_FINAL: agent_set_state(GPU_STATE_FAILED); break;
-	case REFUSAL_TOO_EARLY: too_early = err; /* fallthrough */
-	case REFUSAL_PASSES: agent_set_state(GPU_STATE_WAITING); break;
+	case REFUSAL_TOO_EARLY:
+		too_early = err;
+		agent_set_state(GPU_STATE_WAITING);
+		break;
+	case REFUSAL_PASSES:
+		enable_note_foreign_session();
+		agent_set_state(GPU_STATE_WAITING);
+		break;
 	}
 	return false;
 }

@@ -72,6 +72,25 @@ static void launch_without_a_stack_has_a_marker_that_says_why(void **state)
 	finish(&s);
 }
 
+static void node_whose_launch_is_not_known_has_a_marker_above_its_own_stack(void **state)
+{
+	static const uint64_t frames[] = { 0x2001, 0x1001, GPU_FRAME_CAPTURE };
+	struct gpu_fold kernel = { .kind = GPU_FOLD_KERNEL };
+	struct setup s = { 0 };
+
+	(void)state;
+	test_region_init(&s.region);
+	kernel.stack = test_stack(&s.region, frames, 3, END_ROOT);
+	kernel.name = test_string(&s.region, "gemm");
+	test_fold_add(&s.region, &kernel, 700, 0);
+	start(&s);
+	gpu_collect_finish(s.c, 1000);
+	assert_string_equal(name_stack(s.p, sample_in(s.p, COLUMN_GPU)),
+			    "[launch not seen];[captured in a graph by];train+0x1000;"
+			    "train+0x2000;gemm");
+	finish(&s);
+}
+
 /* Random activities, drained at random moments in between. */
 static void samples_add_up_to_all_activities_however_often_drained(void **state)
 {
@@ -345,6 +364,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(kernel_hangs_under_its_launch_and_its_ranges),
 		cmocka_unit_test(launch_without_a_stack_has_a_marker_that_says_why),
+		cmocka_unit_test(node_whose_launch_is_not_known_has_a_marker_above_its_own_stack),
 		cmocka_unit_test(samples_add_up_to_all_activities_however_often_drained),
 		cmocka_unit_test(sums_are_not_written_each_second_of_a_long_recording),
 		cmocka_unit_test(calls_ranges_counters_and_failures_become_facts),

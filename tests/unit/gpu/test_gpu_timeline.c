@@ -209,6 +209,24 @@ static void gap_between_nodes_of_one_graph_launch_is_the_graphs(void **state)
 	finish(&s);
 }
 
+/* Without the launch two nodes may be of two launches: the gap is not inside a graph. */
+static void gap_before_a_node_whose_launch_is_not_known_is_nobodys(void **state)
+{
+	struct gpu_work node = { .start_ns = 1100, .end_ns = 1200, .graph = 3 };
+	struct setup s = { 0 };
+
+	(void)state;
+	start_with_gap(&s);
+	emit_kernel(&s.region, &node, 0);
+	node.start_ns = 1300;
+	node.end_ns = 2000;
+	emit_kernel(&s.region, &node, 0);
+	gpu_collect_finish(s.c, 5000);
+	assert_int_equal(idle_of(s.p, "GPU 0 idle: launch not seen | [launch not seen]"), 100);
+	assert_int_equal(sum_of(s.p, COLUMN_GPU_IDLE), 100);
+	finish(&s);
+}
+
 static void samples_of_the_late_thread_share_its_time(void **state)
 {
 	const uint64_t ms = 1000000;
@@ -427,6 +445,7 @@ int main(void)
 		cmocka_unit_test(time_in_a_synchronization_is_blamed_on_it),
 		cmocka_unit_test(work_that_was_queued_waited_for_the_gpu),
 		cmocka_unit_test(gap_between_nodes_of_one_graph_launch_is_the_graphs),
+		cmocka_unit_test(gap_before_a_node_whose_launch_is_not_known_is_nobodys),
 		cmocka_unit_test(samples_of_the_late_thread_share_its_time),
 		cmocka_unit_test(time_after_the_last_work_is_blamed_on_no_stack),
 		cmocka_unit_test(time_after_a_launch_without_a_record_is_not_known_yet),
