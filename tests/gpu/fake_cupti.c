@@ -10,6 +10,7 @@
  *	FAKE_KIND_ERROR=kind:n	   cuptiActivityEnable(kind) fails with n
  *	FAKE_ATTRIBUTE_ERROR=a	   attribute a cannot be set
  *	FAKE_DEVICE_BUFFER=n	   bytes of a device buffer at first, of which a record takes 32
+ *	FAKE_SWITCH_MS=n	   ending the records of kernels takes n ms
  *	FAKE_BUFFER_LATE=1	   full buffers are completed by a thread of CUPTI's own
  *	FAKE_WRONG_GRAPH_IDS=1	   what 13.0 does after the first session (below), always
  *	FAKE_RIVAL=1		   a tool that never leaves has registered its clock; 2: twice
@@ -335,6 +336,8 @@ API int cuptiActivityDisable(uint32_t kind)
 		for (;;)
 			pause();
 	}
+	if (kind == 10)
+		usleep((useconds_t)fake_number("FAKE_SWITCH_MS") * 1000);
 	pthread_mutex_lock(&state_lock);
 	if (kind < NR_KINDS)
 		enabled_kinds[kind] = false;

@@ -21,7 +21,7 @@
  *	beside:N	the same while 4 threads launch
  *	quit		_exit(), without flushing anything
  *	long:MS		a launch of a kernel that runs that long, on a stream of its own
- *	paced:MS	a launch every 10 ms for that long, without waiting for any
+ *	paced:MS	a launch every 10 ms for that long, without waiting for any; it prints when
  *	idle:MS		nothing
  *	rate:MS		100 launches each ms
  *	code:WHAT	loads code, "FAKE-CUBIN WHAT", in which kernels are from then on
@@ -62,8 +62,7 @@ static int (*pool_free)(uint64_t, size_t);
 static int (*pool_trim)(void);
 static int (*sync_stream)(void *);
 static int (*sync_context)(void);
-static int (*profiler_start)(void);
-static int (*profiler_stop)(void);
+static int (*profiler_start)(void), (*profiler_stop)(void);
 static void *gemm, *relu, *spinning;
 
 static const struct {
@@ -315,10 +314,8 @@ static void keep_rate(long ms)
 	for (long i = 0; i < ms; i++) {
 		train(100, NULL);
 		t.tv_nsec += 1000000;
-		if (t.tv_nsec >= 1000000000) {
-			t.tv_sec++;
-			t.tv_nsec -= 1000000000;
-		}
+		t.tv_sec += t.tv_nsec / 1000000000;
+		t.tv_nsec %= 1000000000;
 		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL);
 	}
 	note_launches(ms * 100);
@@ -335,7 +332,11 @@ static NOINLINE void captured(long ms)
 
 static NOINLINE void paced(long ms)
 {
+	struct timespec t;
+
 	for (long i = 0; i < ms / 10; i++) {
+		clock_gettime(CLOCK_MONOTONIC, &t);
+		printf("at %ld%09ld\n", (long)t.tv_sec, t.tv_nsec);
 		launch_gemm(NULL);
 		usleep(10000);
 	}
