@@ -15,7 +15,7 @@ all_pass() {
 	run timeout 250 python3 "$CHECK/main.py" --fake --rounds 1 -o out
 	echo "$output"
 	[ "$status" -eq 0 ]
-	grep -q '^23 ok, 0 failed, 5 skipped; out/results.md, out/gpu-check.tar.gz' <<<"$output"
+	grep -q '^25 ok, 0 failed, 3 skipped; out/results.md, out/gpu-check.tar.gz' <<<"$output"
 }
 
 # CHECK WRONG TEXT: the check fails with the text if sprof is wrong in that way.
@@ -133,14 +133,25 @@ all_fail() {
 	END
 }
 
+@test "the judge of torch.profiler's kernels fails one of another clock, one too late and one too few" {
+	all_fail <<-'END'
+		kineto other_clock kernels of torch.profiler, .* ns, are in no step
+		kineto late_step torch.profiler has 0 to 14 kernels of a step
+		kineto late_kernel a kernel of torch.profiler ended .* ns after the wait for it
+		kineto lost_kernel torch.profiler has 6 to 7 kernels of a step
+		kineto_first other_clock kernels of torch.profiler, .* ns, are in no step
+		kineto_first lost_kernel torch.profiler has 6 to 7 kernels of a step
+	END
+}
+
 @test "each check has been seen failing, but those that only measure or need what is not here" {
 	local check
 	for check in $(python3 "$CHECK/main.py" --list); do
 		case $check in
 		# They pass if the program survives, and measure.
 		host | residue | idle) continue ;;
-		# They need nvcc, Nsight Compute, torch.profiler and torch.cuda.nvtx, or minutes.
-		nvcc | ncu | kineto | kineto_first | torch_nvtx | exhaustion) continue ;;
+		# They need nvcc, Nsight Compute and torch.cuda.nvtx, or minutes.
+		nvcc | ncu | torch_nvtx | exhaustion) continue ;;
 		esac
 		grep -Eq "^		$check [a-z_]+ " "$BATS_TEST_FILENAME" || { echo "no wrong recording for $check"; return 1; }
 	done

@@ -1,16 +1,21 @@
 #!/usr/bin/env python3
 """Trains a small network on the GPU and prints one line of JSON: ms per step, measured with the GPU idle before and
-after each, and with --profiler torch the kernels that torch.profiler saw from the first call on.
+after each, and with --profiler torch the kernels that torch.profiler saw from the first call on, and in which step.
 
     torch_load.py [--profiler none|torch] [--steps N] [--seconds S] gpt|resnet|graphs|streams
 """
 import argparse
+import contextlib
 import json
 import sys
 import time
 
 import torch
 from torch import nn
+
+from torch_steps import steps_of
+
+STEP = "sprof's step" # the range around each step, and around what comes before them
 
 
 class Block(nn.Module):
@@ -124,22 +129,31 @@ def make_step(work, device):
     return (captured if work == "graphs" else eager)(model, optimizer, model.batch(device))
 
 
-def train(args):
+def train(args, step_range):
+    """step_range: makes the context in which a step, or the setup, runs to its end."""
     torch.manual_seed(1)
-    step, ms, end = make_step(args.work, "cuda"), [], time.time() + args.seconds
+    ms, end = [], time.time() + args.seconds
+    with step_range():
+        step = make_step(args.work, "cuda")
+        torch.cuda.synchronize()
     while len(ms) < args.steps or time.time() < end:
-        torch.cuda.synchronize()
-        begin = time.perf_counter()
-        step()
-        torch.cuda.synchronize()
-        ms.append((time.perf_counter() - begin) * 1e3)
+        with step_range():
+            begin = time.perf_counter()
+            step()
+            torch.cuda.synchronize()
+            ms.append((time.perf_counter() - begin) * 1e3)
     return ms
 
 
-def is_annotation(event):
-    """True for ranges that torch copies to the GPU timeline; older versions lack the attribute."""
+def is_on_gpu(event):
+    """Not so the ranges that torch copies to the GPU timeline; older versions lack the attribute."""
     asked = getattr(event, "is_user_annotation", None)
-    return bool(asked and asked())
+    return "cuda" in str(event.device_type()).lower() and not (asked and asked()) and event.name() != STEP
+
+
+def start_ns(event):
+    asked = getattr(event, "start_ns", None)
+    return asked() if asked else event.start_us() * 1000
 
 
 def duration_ns(event):
@@ -151,11 +165,24 @@ def kernels_of(profile):
     """name -> [calls, ns]; torch lists copies and fills as kernels called Memcpy... and Memset..."""
     found = {}
     for event in profile.profiler.kineto_results.events():
-        if "cuda" in str(event.device_type()).lower() and not is_annotation(event):
+        if is_on_gpu(event):
             entry = found.setdefault(event.name(), [0, 0])
             entry[0] += 1
             entry[1] += duration_ns(event)
     return found
+
+
+def in_steps(profile):
+    """The same kernels by step: torch_steps.py. The steps are on torch.profiler's clock, too."""
+    spans = {True: [], False: []}
+    for event in profile.profiler.kineto_results.events():
+        span = (start_ns(event), start_ns(event) + duration_ns(event))
+        if is_on_gpu(event):
+            if not event.name().startswith(("Memcpy", "Memset")):
+                spans[True].append(span)
+        elif event.name() == STEP and "cpu" in str(event.device_type()).lower():
+            spans[False].append(span)
+    return steps_of(spans[False], spans[True])
 
 
 def main():
@@ -168,15 +195,15 @@ def main():
     if not torch.cuda.is_available():
         print("torch sees no CUDA device", file=sys.stderr)
         return 77
-    kernels = None
+    kernels = steps = None
     if args.profiler == "torch":
-        from torch.profiler import ProfilerActivity, profile
+        from torch.profiler import ProfilerActivity, profile, record_function
         with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]) as p:
-            ms = train(args)
-        kernels = kernels_of(p)
+            ms = train(args, lambda: record_function(STEP))
+        kernels, steps = kernels_of(p), in_steps(p)
     else:
-        ms = train(args)
-    print(json.dumps({"work": args.work, "ms": ms, "kernels": kernels}))
+        ms = train(args, contextlib.nullcontext)
+    print(json.dumps({"work": args.work, "ms": ms, "kernels": kernels, "steps": steps}))
     return 0
 
 

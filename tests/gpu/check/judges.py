@@ -170,6 +170,19 @@ def memory_is(report, trace, allocated, most):
     return peak
 
 
+def kernels_are_in_steps(steps):
+    """Another profiler's kernels (torch_steps.py) lie in the steps that launched them, the same number in each, by its own
+    clock: nobody has given CUPTI another one, or taken records of it. Returns that number."""
+    inside, (lost, first, last) = steps["inside"], steps["outside"]
+    expect(len(inside) > 5, f"the profiler knows of {len(inside)} steps")
+    expect(not lost, f"{lost} kernels of torch.profiler, {first} to {last} ns, are in no step; those are {inside[0][0]} to {inside[-1][1]} ns")
+    after = max(ended - end for _, end, nr, _, ended in inside if nr)
+    expect(after <= CLOCK_ERROR_NS, f"a kernel of torch.profiler ended {after} ns after the wait for it")
+    nr = [step[2] for step in inside[3:]] # the first is the setup, and what runs only once is in the next
+    expect(min(nr) == max(nr) > 0, f"torch.profiler has {min(nr)} to {max(nr)} kernels of a step")
+    return nr[0]
+
+
 def same_kernels(ours, theirs, share):
     """sprof's rows beside another profiler's {name: [calls, ns]}: the same calls of as many kernels, and the same time."""
     rows = {}

@@ -12,9 +12,12 @@ from judges import expect
 from runner import HERE, ROOT, SPROF
 
 
+def program(r):
+    return [sys.executable, os.path.join(HERE, "torch_stand_in.py") if r.fake else os.path.join(ROOT, "tests/gpu/torch_load.py")]
+
+
 def torch(r, work, profiler="none", name=None, steps=30):
-    program = os.path.join(HERE, "torch_stand_in.py") if r.fake else os.path.join(ROOT, "tests/gpu/torch_load.py")
-    command = [sys.executable, program, "--steps", str(steps), "--profiler", profiler, work]
+    command = [*program(r), "--steps", str(steps), "--profiler", profiler, work]
     out, recording = r.record(name, command, timeout=180) if name else (r.run(command, timeout=180), None)
     return json.loads(out.strip().splitlines()[-1]), recording
 
@@ -64,32 +67,34 @@ def torch_streams(r):
 
 
 def kineto(r):
-    """torch.profiler inside a program that sprof records: it gets CUPTI, and sprof reports that"""
+    """torch.profiler inside a program that sprof records: it gets CUPTI with its clock, and sprof reports that"""
     run, recording = torch(r, "gpt", profiler="torch", name="kineto.data", steps=10)
     said_by_sprof = r.stderr.strip()[-300:] or "nothing was said"
     seen, theirs = sum(row["calls"] for row in recording.report()["rows"]), sum(v[0] for v in (run["kernels"] or {}).values())
     said = f"sprof saw {seen} activities, torch.profiler {theirs}; {said_by_sprof}"
     expect(theirs, "torch.profiler saw no kernel: " + said)
-    return said
+    return f"{judges.kernels_are_in_steps(run['steps'])} kernels in each of its steps; " + said
 
 
 def kineto_first(r):
     """sprof attaches while torch.profiler records, and takes nothing from it"""
-    command = [sys.executable, os.path.join(ROOT, "tests/gpu/torch_load.py"), "--seconds", "20", "--profiler", "torch", "gpt"]
-    program = r.start(*command)
+    seconds, until_join = (3, 1) if r.fake else (20, 15)
+    child = r.start(*program(r), "--seconds", str(seconds), "--profiler", "torch", "gpt")
     try:
-        time.sleep(15)
-        r.join(program, "kineto_first.data")
+        time.sleep(until_join)
+        r.join(child, "kineto_first.data")
         said = r.stderr.strip()[-200:]
-        out = program.communicate(timeout=120)[0]
+        out = child.communicate(timeout=120)[0]
     except subprocess.TimeoutExpired:
         expect(False, "the program did not end in time")
     finally:
-        program.kill()
-    expect(not program.returncode, f"the program ended with {program.returncode}")
-    theirs = sum(v[0] for v in (json.loads(out.strip().splitlines()[-1])["kernels"] or {}).values())
+        child.kill()
+    expect(not child.returncode, f"the program ended with {child.returncode}")
+    run = json.loads(out.strip().splitlines()[-1])
+    theirs = sum(v[0] for v in (run["kernels"] or {}).values())
     expect(theirs, f"torch.profiler saw no kernel; {said}")
-    return f"torch.profiler saw {theirs} kernels; {said or 'nothing was said'}"
+    in_step = judges.kernels_are_in_steps(run["steps"])
+    return f"torch.profiler saw {theirs} kernels, {in_step} in each of its steps; {said or 'nothing was said'}"
 
 
 def torch_nvtx(r):
@@ -106,7 +111,7 @@ def torch_nvtx(r):
 
 def needs(r, name):
     if r.fake:
-        return "needs a GPU, and torch" if name in ("kineto", "kineto_first", "torch_nvtx") else ""
+        return "needs a GPU, and torch" if name == "torch_nvtx" else ""
     return "" if r.has_torch() else "no torch for this python"
 
 
