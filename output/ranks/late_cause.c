@@ -134,10 +134,14 @@ static void add_time(struct late_causes *c, uint32_t node, double own, double ot
 	}
 }
 
-/* Code of the kernel or of the C library, and markers: not where a program would be changed. */
+/*
+ * Code of the kernel, the C library, CUDA or NCCL, and markers: not where a program would be
+ * changed.
+ */
 static bool is_in_system(const struct profile *p, const struct profile_frame *f)
 {
-	static const char *const libraries[] = { "libc.", "libc-", "libpthread", "ld-", "libm." };
+	static const char *const libraries[] = { "libc.", "libc-",    "libpthread", "ld-",
+						 "libm.", "libcuda.", "libcudart.", "libnccl." };
 	const struct profile_module *m = &p->modules[f->module];
 	const char *name = path_base_name(profile_str(p, m->path));
 
@@ -370,10 +374,11 @@ static void add_call_name(void *context, const char *name, bool in_system)
 	struct call_names *n = context;
 	uint32_t id = name_id(n->c, name);
 
-	(void)in_system;
-
-	if (n->cause->nr_call < MAX_STEPS)
-		n->cause->call[n->cause->nr_call++] = n->c->names[id];
+	if (n->cause->nr_call == MAX_STEPS)
+		return;
+	n->cause->call[n->cause->nr_call++] = n->c->names[id];
+	if (!in_system)
+		n->cause->nr_own_call = n->cause->nr_call;
 }
 
 static void take_call(struct late_causes *c, const struct rank_collective *k, size_t member,

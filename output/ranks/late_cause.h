@@ -17,7 +17,7 @@ struct ranks;
 struct late_step {
 	const char *name; /* belongs to the causes */
 	uint64_t ns;	  /* more than the other ranks */
-	bool in_system;	  /* code of the kernel, of the C library, or without a name */
+	bool in_system;	  /* code of the kernel, the C library, CUDA, NCCL, or without a name */
 };
 
 struct late_cause {
@@ -29,6 +29,7 @@ struct late_cause {
 	/* names of the stack of the worst late call, from the root; none: it is not known */
 	const char **call;
 	size_t nr_call;
+	size_t nr_own_call; /* without what is in_system at its end */
 };
 
 struct late_causes *late_causes_new(const struct ranks *r);

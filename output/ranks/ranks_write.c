@@ -44,6 +44,18 @@ static void add_members(struct buffer *b, const struct ranks *r, uint32_t commun
 	}
 }
 
+/* Where no sample tells what took the time, the call tells before what it was. */
+static void add_no_sample(struct buffer *b, const struct late_cause *cause)
+{
+	size_t nr = cause->nr_own_call;
+
+	buffer_add_string(b, "[no CPU sample]");
+	for (size_t i = nr > CAUSE_FRAMES ? nr - CAUSE_FRAMES : 0, first = i; i < nr; i++) {
+		buffer_add_string(b, i == first ? " before " : " > ");
+		text_add_line(b, cause->call[i]);
+	}
+}
+
 static void add_cause_name(struct buffer *b, const struct late_cause *cause)
 {
 	size_t nr = cause->nr_steps;
@@ -57,7 +69,7 @@ static void add_cause_name(struct buffer *b, const struct late_cause *cause)
 	if (nr)
 		return;
 	if (cause->host_late_ns)
-		buffer_add_string(b, "[no CPU sample]");
+		add_no_sample(b, cause);
 	else
 		buffer_add_string(b, "[not known]");
 }
