@@ -56,7 +56,7 @@ setup() {
 	[ "$(counter kernels)" -eq 3200 ]
 	[ "$(counter no_launch)" -eq 0 ]
 	[ "$(counter graph_nodes)" -eq 100 ]
-	! grep '^fold kernel .* -$' <<<"$output"
+	! grep '^fold kernel .* -$' <<<"$output" || false
 }
 
 @test "a full ring loses records, but no sums and no counts" {
@@ -75,7 +75,7 @@ setup() {
 	[ "$(counter threads)" -eq 9 ]
 	[ "$(counter lanes_shared)" -eq 0 ]
 	[ "$(grep '^record kernel' <<<"$output" | grep -o 'stream=[0-9]*' | sort -u | wc -l)" -eq 4 ]
-	! grep '^fold kernel .* -$' <<<"$output"
+	! grep '^fold kernel .* -$' <<<"$output" || false
 }
 
 # CUDA 13 has a buffer for each launching thread where nobody says otherwise.

@@ -65,7 +65,7 @@ gpu_ns() {
 
 @test "with --gpu off nothing is injected" {
 	record_gpu --gpu off -- env
-	! grep -e CUDA_INJECTION64_PATH -e NVTX_INJECTION64_PATH <<<"$output"
+	! grep -e CUDA_INJECTION64_PATH -e NVTX_INJECTION64_PATH <<<"$output" || false
 }
 
 @test "another tool that was to be injected is loaded first" {
@@ -89,7 +89,7 @@ gpu_ns() {
 	run "$SPROF" report --gpu g.data
 	grep -q "lost: .*$lost launches without a record" <<<"$output"
 	record_gpu -- "$WORK" launch:100
-	! grep 'no record' <<<"$stderr"
+	! grep 'no record' <<<"$stderr" || false
 }
 
 @test "children that use the GPU are recorded too" {
@@ -119,10 +119,10 @@ gpu_ns() {
 		"$0" launch:4000; export RANK=3; exec "$0" launch:50000'
 	record_gpu -- sh -c "$processes" "$WORK"
 	[ "$(gpu_ns gemm_kernel)" -eq 54321000 ]
-	! "$SPROF" info g.data | grep 'left out: --gpu-processes'
+	! "$SPROF" info g.data | grep 'left out: --gpu-processes' || false
 	record_gpu --gpu on --gpu-processes rank0 -- sh -c "$processes" "$WORK"
 	[ "$(gpu_ns gemm_kernel)" -eq 4020000 ]
-	! grep 'no GPU data' <<<"$stderr"
+	! grep 'no GPU data' <<<"$stderr" || false
 	"$SPROF" info g.data | grep -qx 'GPU work of 3 processes is left out: --gpu-processes'
 	"$SPROF" info --json g.data | jq -e '.gpu_processes_left_out == 3'
 	record_gpu --gpu-processes children -- sh -c "$processes" "$WORK"
@@ -254,7 +254,7 @@ cpu_ns() {
 	local ns=$(cpu_ns)
 	[ "$ns" -gt 0 ] && [ "$ns" -lt 600000000 ]
 	"$SPROF" fold --column gpu g.data | grep gemm_kernel >kernels
-	! grep -v 'captured;' kernels
+	! grep -v 'captured;' kernels || false
 	"$SPROF" report --gpu --json g.data | jq -e '.devices[0] | .busy_ns + .idle_ns == .wall_ns'
 }
 
