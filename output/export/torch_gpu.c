@@ -128,12 +128,7 @@ static void add_shape(struct writer *w, const struct fact_gpu_activity *a)
 {
 	const struct fact_gpu_device *d = device_of(w, a->device);
 	struct buffer *b = w->e->b;
-	const struct fact_gpu_work shape = {
-		.registers = a->registers,
-		.shared_static = a->shared_bytes,
-		.block = { a->block[0], a->block[1], a->block[2] },
-	};
-	unsigned percent;
+	unsigned ppm;
 
 	chrome_gpu_add_shape(b, a);
 	if (!d || !d->nr_sms || !d->warp_threads)
@@ -144,12 +139,8 @@ static void add_shape(struct writer *w, const struct fact_gpu_activity *a)
 		       (double)d->warp_threads;
 
 	buffer_printf(b, ",\"blocks per SM\":%.6g,\"warps per SM\":%.6g", blocks, blocks * warps);
-	if (!d->max_warps_per_sm || !occupancy_percent(d, &shape, &percent))
-		return;
-	/* a small grid has fewer blocks than would fit */
-	double most = 100 * blocks * warps / (double)d->max_warps_per_sm;
-
-	buffer_printf(b, ",\"est. achieved occupancy %%\":%.0f", most < percent ? most : percent);
+	if (occupancy_of_launch(d, a, &ppm))
+		buffer_printf(b, ",\"est. achieved occupancy %%\":%.0f", ppm / 1e4);
 }
 
 /* Readers tell copies and fills from kernels by these words; by CUpti_ActivityMemcpyKind. */

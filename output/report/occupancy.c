@@ -1,4 +1,7 @@
-/* Computes how many blocks fit on a multiprocessor: the scarcest of its resources decides. */
+/*
+ * Computes how many blocks fit on a multiprocessor: the scarcest of its resources decides. A block
+ * takes whole warps, however few threads are in its last one.
+ */
 #include "output/report/occupancy.h"
 
 #include <stdint.h>
@@ -50,5 +53,28 @@ bool occupancy_percent(const struct fact_gpu_device *device, const struct fact_g
 	if (device->max_shared_per_sm && shared)
 		blocks = least(blocks, device->max_shared_per_sm / round_up(shared, SHARED_UNIT));
 	*ret_percent = (unsigned)(blocks * warps * 100 / device->max_warps_per_sm);
+	return true;
+}
+
+bool occupancy_of_launch(const struct fact_gpu_device *device,
+			 const struct fact_gpu_activity *kernel, unsigned *ret_ppm)
+{
+	const struct fact_gpu_work shape = {
+		.registers = kernel->registers,
+		.shared_static = kernel->shared_bytes,
+		.block = { kernel->block[0], kernel->block[1], kernel->block[2] },
+	};
+	double blocks = (double)kernel->grid[0] * (double)kernel->grid[1] * (double)kernel->grid[2];
+	uint64_t threads;
+	unsigned percent;
+	double ppm;
+
+	if (blocks < 1 || !device->nr_sms || !occupancy_percent(device, &shape, &percent))
+		return false;
+	threads = shape.block[0] * shape.block[1] * shape.block[2];
+	ppm = 1e6 * blocks *
+	      (double)(round_up(threads, device->warp_threads) / device->warp_threads) /
+	      ((double)device->nr_sms * (double)device->max_warps_per_sm);
+	*ret_ppm = ppm < percent * 1e4 ? (unsigned)ppm : percent * 10000;
 	return true;
 }

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 
+struct fact_gpu_activity;
 struct fact_gpu_device;
 struct fact_gpu_work;
 
@@ -15,5 +16,13 @@ struct fact_gpu_work;
  */
 bool occupancy_percent(const struct fact_gpu_device *device, const struct fact_gpu_work *kernel,
 		       unsigned *ret_percent);
+
+/*
+ * The most that one launch can fill of its GPU at any moment: theoretical occupancy, or less where
+ * the grid has fewer warps than would fit. In millionths of the warps that all multiprocessors
+ * hold. Returns false if the device or the shape of the launch is not known.
+ */
+bool occupancy_of_launch(const struct fact_gpu_device *device,
+			 const struct fact_gpu_activity *kernel, unsigned *ret_ppm);
 
 #endif

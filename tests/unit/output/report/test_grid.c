@@ -4,6 +4,8 @@
  */
 #include "tests/unit/unit.h"
 
+#include <string.h>
+
 #include "core/base/buffer.h"
 #include "core/profile/facts.h"
 #include "output/report/grid.h"
@@ -245,6 +247,45 @@ static void occupancy_is_that_of_the_scarcest_resource(void **state)
 	assert_false(occupancy_percent(&h100, &kernel, &percent));
 }
 
+/* 132 multiprocessors of 64 warps hold 8448. */
+static void occupancy_of_a_small_grid_is_what_it_has(void **state)
+{
+	static const struct {
+		uint64_t grid[3], threads, registers;
+		unsigned ppm;
+	} expected[] = {
+		{ { 10, 1, 1 }, 128, 35, 4734 },     /* 40 warps; 75 % would fit */
+		{ { 10, 1, 1 }, 33, 32, 2367 },	     /* two warps each: one has a single thread */
+		{ { 132, 16, 1 }, 128, 35, 750000 }, /* 12 blocks of each 16 fit */
+		{ { 1u << 31, 65535, 2 }, 256, 32, 1000000 },
+		{ { 1, 1, 1 }, 1024, 255, 0 }, /* does not fit at all */
+	};
+	const struct fact_gpu_device h100 = {
+		.cc_major = 9,
+		.nr_sms = 132,
+		.warp_threads = 32,
+		.max_warps_per_sm = 64,
+		.max_blocks_per_sm = 32,
+		.max_registers_per_sm = 65536,
+		.max_shared_per_sm = 233472,
+	};
+	const struct fact_gpu_device without_sms = { .warp_threads = 32, .max_warps_per_sm = 64 };
+	struct fact_gpu_activity kernel = { .block = { 0, 1, 1 } };
+	unsigned ppm;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(expected) / sizeof(*expected); i++) {
+		memcpy(kernel.grid, expected[i].grid, sizeof(kernel.grid));
+		kernel.block[0] = expected[i].threads;
+		kernel.registers = expected[i].registers;
+		assert_true(occupancy_of_launch(&h100, &kernel, &ppm));
+		assert_int_equal(ppm, expected[i].ppm);
+	}
+	assert_false(occupancy_of_launch(&without_sms, &kernel, &ppm));
+	kernel.grid[1] = 0;
+	assert_false(occupancy_of_launch(&h100, &kernel, &ppm));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -257,6 +298,7 @@ int main(void)
 		cmocka_unit_test(markdown_takes_no_name_for_markup),
 		cmocka_unit_test(json_has_values_as_they_are),
 		cmocka_unit_test(occupancy_is_that_of_the_scarcest_resource),
+		cmocka_unit_test(occupancy_of_a_small_grid_is_what_it_has),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
