@@ -13,6 +13,7 @@
 #include "core/profile/facts.h"
 #include "core/profile/profile.h"
 #include "output/export/chrome_tracks.h"
+#include "output/report/occupancy_steps.h"
 
 #define MAX_GPUS 1024
 
@@ -356,6 +357,37 @@ static void add_memory(struct gpu_writer *w)
 	}
 }
 
+/* ---- occupancy */
+static void add_counter(struct gpu_writer *w, const struct occupancy_step *s, const char *name)
+{
+	chrome_begin(&w->tracks, "C", id_of_gpu(w, s->pid, s->device), 0);
+	chrome_add_time(&w->tracks, "ts", s->time_ns);
+	buffer_printf(w->tracks.b, ",\"name\":\"%s\",\"args\":", name);
+}
+
+/* Each of the two counters begins with its first figure that is not 0. */
+static void add_occupancy(struct gpu_writer *w)
+{
+	size_t nr;
+	struct occupancy_step *steps = occupancy_steps(w->p, &nr);
+
+	for (size_t i = 0; i < nr; i++) {
+		const struct occupancy_step *s = &steps[i];
+		bool is_first = !i || s->pid != s[-1].pid || s->device != s[-1].device;
+
+		if (s->ppm != (is_first ? 0 : s[-1].ppm)) {
+			add_counter(w, s, "occupancy");
+			buffer_printf(w->tracks.b, "{\"percent\":%u.%04u}}", s->ppm / 10000,
+				      s->ppm % 10000);
+		}
+		if (s->unknown != (is_first ? 0 : s[-1].unknown)) {
+			add_counter(w, s, "work of unknown occupancy");
+			buffer_printf(w->tracks.b, "{\"running\":%" PRIu32 "}}", s->unknown);
+		}
+	}
+	free(steps);
+}
+
 uint64_t chrome_gpu_left_out(const struct profile *p)
 {
 	return facts_count(p, COUNTER_ACTIVITIES_LEFT_OUT);
@@ -375,6 +407,7 @@ const char *chrome_gpu_add(struct buffer *b, const struct profile *p, const char
 	add_calls(&w);
 	add_ranges(&w);
 	add_memory(&w);
+	add_occupancy(&w);
 	chrome_tracks_fini(&w.tracks);
 	free(w.gpus);
 	return w.tracks.separator;

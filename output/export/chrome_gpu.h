@@ -1,7 +1,7 @@
 /*
  * Writes the trace events that are not samples: what the GPUs ran, the CUDA calls that launched it,
- * with an arrow from each call to its work, NVTX ranges and device memory. Times are as recorded,
- * to the nanosecond.
+ * with an arrow from each call to its work, NVTX ranges, device memory and occupancy. Times are as
+ * recorded, to the nanosecond.
  */
 #ifndef SPROF_CHROME_GPU_H
 #define SPROF_CHROME_GPU_H

@@ -40,6 +40,20 @@ record_trace() {
 	python3 trace_events.py memory t.json | sort -nc
 }
 
+# Of the 8448 warps of the GPU a gemm has 40, a relu 24, and a kernel that takes long 1. The fake CUPTI describes device 0 only.
+@test "occupancy is a counter of what the shapes of running kernels fill" {
+	record_trace -- "$WORK" launch:1
+	jq -e '[.traceEvents[] | select(.ph == "C" and .name == "occupancy").args.percent] == [0.4734, 0]' t.json
+	record_trace -- "$WORK" long:1000 launch:20 mixed:3 graph:3 peer threads:50
+	[[ "$(python3 trace_events.py occupancy t.json)" =~ ^(0.4[89]|0.[5-9]|[1-9].)[0-9]*" % at most"$ ]]
+	jq -e '[.traceEvents[] | select(.name == "work of unknown occupancy").args.running] == [1, 0]' t.json
+}
+
+@test "a graph that ran whole is work of unknown occupancy" {
+	record_trace --gpu-kinds kernels,graphs -- "$WORK" graph:1
+	jq -e '[.traceEvents[] | select(.ph == "C") | .name, .args.running] == ["work of unknown occupancy", 1, "work of unknown occupancy", 0]' t.json
+}
+
 # 3 MiB outside pools, of which 1 is freed; then 9 MiB from a pool that grows by 4 MiB. All but one of the pool's
 # allocations are freed, and the pool is trimmed.
 # bats test_tags=full
@@ -69,7 +83,7 @@ record_trace() {
 	"$SPROF" info --json g.data | jq -e '.gpu_timeline | .activities == 100 and .left_out >= 900'
 	"$SPROF" report --gpu --json g.data | jq -e '[.rows[] | select(.name == "gemm_kernel").calls] == [1000]'
 	record_trace --gpu-timeline off -- "$WORK" launch:10
-	jq -e '[.traceEvents[] | select(.args.correlation?)] == []' t.json
+	jq -e '[.traceEvents[] | select(.args.correlation? or .name == "occupancy")] == []' t.json
 	"$SPROF" info --json g.data | jq -e '.gpu_timeline | .activities == 0 and .left_out >= 10'
 	for max in '' -1 1000001 few 1x; do
 		run "$SPROF" record --gpu-timeline "$max" -- true

@@ -3,12 +3,14 @@
 
     trace_events.py activities FILE WANT   exit 1 with a diff if they differ from recorder.py's lines in WANT
     trace_events.py memory FILE            a line per point in time: ns, bytes
+    trace_events.py occupancy FILE         checks each point in time against the kernels that run then; prints the most
     trace_events.py arrows FILE            checks that each leads from inside a call to the start of its work; prints how many
 """
 import collections
 import decimal
 import difflib
 import json
+import math
 import os
 import re
 import sys
@@ -94,6 +96,30 @@ def arrows(events):
     return f"{len(tails)} arrows from {len(calls)} calls of {len(threads)} threads"
 
 
+# The fake GPU has 132 multiprocessors of 64 warps of 32 threads. No grid here has as many blocks as fit.
+def share_of(kernel):
+    grid, block = (math.prod(kernel["args"][key]) for key in ("grid", "block"))
+    return math.floor(decimal.Decimal(grid * -(-block // 32) * 1000000) / (132 * 64))
+
+
+def occupancy(events):
+    kernels = [e for e in events if e["ph"] == "X" and e["cat"] == "kernel"]
+    points = [e for e in events if e["ph"] == "C" and e["name"] == "occupancy"]
+    last = {}
+    for point in points:
+        now = sum(share_of(k) for k in kernels if k["pid"] == point["pid"] and k["ts"] <= point["ts"] < k["ts"] + k["dur"])
+        assert point["args"]["percent"] * 10000 == now, (point, now)
+        before = last.get(point["pid"], {"ts": 0, "args": {"percent": 0}})
+        assert before["ts"] < point["ts"] and before["args"] != point["args"], (before, point)
+        last[point["pid"]] = point
+    assert all(point["args"]["percent"] == 0 for point in last.values())
+    times = {(e["pid"], e["ts"]) for e in points}
+    ends = {(k["pid"], k["ts"] + k["dur"]) for k in kernels}
+    for pid, ts in {(k["pid"], k["ts"]) for k in kernels if k["pid"] in last} - times:
+        assert (pid, ts) in ends, ts  # one ended as another began
+    return f"{max(point['args']['percent'] for point in points)} % at most"
+
+
 def main():
     events = read(sys.argv[2])
     if sys.argv[1] == "activities":
@@ -102,8 +128,10 @@ def main():
         sys.exit(got != want)
     elif sys.argv[1] == "memory":
         for e in events:
-            if e["ph"] == "C":
+            if e["ph"] == "C" and e["name"] == "device memory":
                 print(e["ts"], e["args"]["bytes"])
+    elif sys.argv[1] == "occupancy":
+        print(occupancy(events))
     else:
         print(arrows(events))
 
