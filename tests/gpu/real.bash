@@ -30,6 +30,19 @@ wheel() { # package, version
 	filled "$1-$2" unpack_wheel "$1==$2"
 }
 
+# The folder of what reads traces of torch.profiler, for PYTHONPATH (400 MB): Holistic Trace Analysis, the plugin of
+# TensorBoard, and those of their dependencies that reading takes.
+install_trace_readers() {
+	timeout 300 python3 -m pip -q --retries 1 --timeout 15 install --no-deps --only-binary :all: --target . \
+		HolisticTraceAnalysis==0.5.0 torch_tb_profiler==0.4.3 networkx==3.4.2 numpy==1.26.4 packaging==24.2 pandas==2.2.3 \
+		plotly==5.24.1 psutil==6.1.1 pydot==3.0.4 pyparsing==3.2.1 python-dateutil==2.9.0.post0 pytz==2024.2 pyyaml==6.0.2 \
+		six==1.17.0 tenacity==9.0.0 tzdata==2024.2
+}
+
+trace_readers() {
+	filled "trace-readers-$(python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])')" install_trace_readers
+}
+
 # Debian packages, from the archive that this machine has its own packages from.
 unpack_debs() { # component, package...
 	local archive=$(apt-get indextargets --format '$(REPO_URI) $(CODENAME) $(COMPONENT)' 'Created-By: Packages' | awk '$3 == "main" { print $1, $2; exit }')
