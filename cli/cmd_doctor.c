@@ -16,6 +16,7 @@
 
 #include "cli/gpu/record_gpu.h"
 #include "cli/info/gpu_facts.h"
+#include "cli/info/gpu_needs.h"
 #include "cli/info/host_facts.h"
 #include "cli/options/parse_args.h"
 #include "cli/options/pid_opts.h"
@@ -114,12 +115,16 @@ static void probe_process(pid_t pid, struct timer_way *ret_way)
 	privileges_use(before);
 }
 
-static void find_gpu(struct gpu_facts *ret)
+/* Returns whether there is a GPU, so that what it needs has answers too. */
+static bool find_gpu(struct gpu_facts *ret, struct gpu_facts ret_needs[NR_GPU_NEEDS])
 {
 	char *library = own_library_find(GPU_LIBRARY);
 
 	gpu_facts_of_host("", library != NULL, ret);
 	free(library);
+	if (ret->ok)
+		gpu_needs_of_host("", privileges_have(CAP_SYS_PTRACE), ret_needs);
+	return ret->ok;
 }
 
 /* Reads the maps with the caller's own rights: the process may be another user's. */
@@ -214,8 +219,8 @@ static void print_facts(struct buffer *b)
 /* Returns whether any source works. */
 static bool print_text(struct buffer *b, pid_t pid)
 {
-	bool any = false;
-	struct gpu_facts gpu;
+	struct gpu_facts gpu, needs[NR_GPU_NEEDS];
+	bool any = false, any_gpu;
 	struct grid g;
 
 	begin_table(&g);
@@ -227,8 +232,10 @@ static bool print_text(struct buffer *b, pid_t pid)
 		if (f.ok && source_table[i] == &source_ebpf)
 			add_waits(&g);
 	}
-	find_gpu(&gpu);
+	any_gpu = find_gpu(&gpu, needs);
 	add_answer(&g, "gpu", gpu.what, gpu.hint);
+	for (int i = 0; any_gpu && i < NR_GPU_NEEDS; i++)
+		add_answer(&g, gpu_need_names[i], needs[i].what, needs[i].hint);
 	end_table(b, &g);
 	if (pid)
 		print_process(b, pid);
@@ -244,9 +251,11 @@ static void add_member(struct buffer *b, const char *key, const char *value)
 	text_add_json(b, value);
 }
 
-static void add_gpu(struct buffer *b, const struct gpu_facts *gpu)
+/* `before`: what precedes the key in JSON. */
+static void add_gpu(struct buffer *b, const char *before, const char *key,
+		    const struct gpu_facts *gpu)
 {
-	buffer_printf(b, ",\"gpu\":{\"ok\":%s,", gpu->ok ? "true" : "false");
+	buffer_printf(b, "%s\"%s\":{\"ok\":%s,", before, key, gpu->ok ? "true" : "false");
 	add_member(b, gpu->ok ? "state" : "reason", gpu->what);
 	buffer_add_char(b, ',');
 	add_member(b, "fix", gpu->hint);
@@ -267,16 +276,16 @@ static void add_process(struct buffer *b, pid_t pid)
 	add_member(b, "reason", way.why);
 	buffer_add_char(b, ',');
 	add_member(b, "fix", way.hint);
-	add_gpu(b, &gpu);
+	add_gpu(b, ",", "gpu", &gpu);
 	buffer_add_char(b, '}');
 }
 
 /* Returns whether any source works. */
 static bool print_json(struct buffer *b, pid_t pid)
 {
-	bool any = false, waits;
+	struct gpu_facts gpu, needs[NR_GPU_NEEDS];
+	bool any = false, any_gpu, waits;
 	const char *text;
-	struct gpu_facts gpu;
 	char value[256];
 
 	buffer_printf(b, "{\"version\":%d,\"sources\":[", VERSION);
@@ -297,8 +306,12 @@ static bool print_json(struct buffer *b, pid_t pid)
 	buffer_printf(b, ",\"waits\":{\"ok\":%s,", waits ? "true" : "false");
 	add_member(b, waits ? "state" : "reason", text);
 	buffer_add_char(b, '}');
-	find_gpu(&gpu);
-	add_gpu(b, &gpu);
+	any_gpu = find_gpu(&gpu, needs);
+	add_gpu(b, ",", "gpu", &gpu);
+	buffer_add_string(b, ",\"gpu_needs\":{");
+	for (int i = 0; any_gpu && i < NR_GPU_NEEDS; i++)
+		add_gpu(b, i ? "," : "", gpu_need_keys[i], &needs[i]);
+	buffer_add_char(b, '}');
 	if (pid)
 		add_process(b, pid);
 	buffer_add_string(b, ",\"facts\":{");

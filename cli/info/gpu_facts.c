@@ -14,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/info/gpu_needs.h"
 #include "core/base/alloc.h"
 
 #define MAX_LINES 1000000
@@ -34,25 +35,6 @@ static FILE *open_text(const char *root, const char *path)
 
 	free(whole);
 	return f;
-}
-
-/* The driver's version, as in "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.159.01 ...". */
-static void read_version(const char *root, char *ret, size_t size)
-{
-	FILE *f = open_text(root, "/proc/driver/nvidia/version");
-	char line[256], *save, *word;
-
-	snprintf(ret, size, "%s", "of unknown version");
-	if (!f)
-		return;
-	if (fgets(line, sizeof(line), f))
-		for (word = strtok_r(line, " \t\n", &save); word;
-		     word = strtok_r(NULL, " \t\n", &save))
-			if (isdigit((unsigned char)*word) && strchr(word, '.')) {
-				snprintf(ret, size, "%.32s", word);
-				break;
-			}
-	fclose(f);
 }
 
 /*
@@ -119,9 +101,9 @@ static void say(struct gpu_facts *f, const char *what, const char *hint)
 static void say_it_works(const char *root, struct gpu_facts *f)
 {
 	unsigned int nr = count_devices(root);
-	char version[64];
+	char version[64] = "of unknown version";
 
-	read_version(root, version, sizeof(version));
+	gpu_needs_driver_version(root, version, sizeof(version));
 	f->ok = true;
 	if (exists(root, "/dev/dxg", F_OK))
 		snprintf(f->what, sizeof(f->what), "OK: the driver of Windows, by /dev/dxg%s",
@@ -202,12 +184,23 @@ static bool read_maps(const char *root, pid_t pid, struct mapped *ret)
 void gpu_facts_of_process(const char *root, pid_t pid, bool can_inject, const char *why_not,
 			  struct gpu_facts *ret)
 {
+	unsigned int of_driver, of_cupti;
 	struct mapped m;
 	char cupti[400];
 
 	*ret = (struct gpu_facts){ 0 };
 	if (!read_maps(root, pid, &m)) {
 		say(ret, "its mapped files cannot be read", "");
+		return;
+	}
+	of_driver = gpu_needs_cuda_of_driver(root);
+	of_cupti = m.nr_cupti ? gpu_needs_cuda_of_cupti(strrchr(m.cupti, '/') + 1) : 0;
+	if (of_driver && of_cupti > of_driver) {
+		snprintf(ret->what, sizeof(ret->what),
+			 "%s is of CUDA %u, the driver of CUDA %u: no GPU data", m.cupti, of_cupti,
+			 of_driver);
+		snprintf(ret->hint, sizeof(ret->hint), "install a build of the program for CUDA %u",
+			 of_driver);
 		return;
 	}
 	if (m.nr_cupti)

@@ -25,6 +25,7 @@ facts_are_right() {
 @test "doctor's JSON agrees with the host" {
 	run "$SPROF" doctor --json
 	facts_are_right
+	jq -e '(.gpu_needs | keys) == if .gpu.ok then ["attach", "counters", "cupti"] else [] end' <<<"$output"
 }
 
 @test "doctor's table has a line for each source and each fact" {
