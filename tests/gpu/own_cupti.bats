@@ -92,3 +92,49 @@ taken() { # folder of the older, folder of the newer, launches
 	cat "$t/got"
 	grep -Eq 'main;(launch;)?cuLaunchKernel;cuLaunchKernel;kernel_\[g\] 50000$' "$t/got"
 }
+
+# Of a stripped library the exported function keeps its name; the function inside it has none.
+@test "frames of a libcudart without symbols have the names of the API's functions" {
+	local t=$BATS_TEST_TMPDIR
+	cat >"$t/runtime.c" <<-'END'
+		typedef int launcher(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **, void **);
+		static volatile int calls;
+		static __attribute__((noinline)) int inside(launcher *launch, void *kernel)
+		{
+			int err = launch(kernel, 10, 1, 1, 1, 1, 1, 0, 0, 0, 0);
+
+			calls++;
+			return err;
+		}
+		int cudaLaunchKernel(void *launch, void *kernel)
+		{
+			int err = inside(launch, kernel);
+
+			calls++;
+			return err;
+		}
+	END
+	cat >"$t/user.c" <<-'END'
+		#include <dlfcn.h>
+		int cudaLaunchKernel(void *, void *);
+		int main(void)
+		{
+			void *cuda = dlopen("libcuda.so.1", RTLD_NOW), *kernel;
+			int (*init)(unsigned) = dlsym(cuda, "cuInit");
+			int (*get)(void **, void *, const char *) = dlsym(cuda, "cuModuleGetFunction");
+			int err = init(0) || get(&kernel, 0, "kernel");
+
+			for (int i = 0; !err && i < 50; i++)
+				err = cudaLaunchKernel(dlsym(cuda, "cuLaunchKernel"), kernel);
+			return err;
+		}
+	END
+	gcc -shared -fpic -O1 -s -Wl,-soname,libcudart.so.12 -o "$t/libcudart.so.12" "$t/runtime.c"
+	gcc -O1 -o "$t/user" "$t/user.c" "$t/libcudart.so.12" -ldl
+	strip -s -o "$t/libcuda.so.1" "$BUILD/tests/gpu/libcuda.so.1"
+	LD_LIBRARY_PATH=$t run --separate-stderr timeout 60 "$SPROF" record -s timer --gpu on -o "$t/g.data" -- "$t/user"
+	[ "$status" -eq 0 ]
+	"$SPROF" fold --column gpu "$t/g.data" >"$t/got"
+	cat "$t/got"
+	grep -Eq 'main;cudaLaunchKernel(;cuLaunchKernel){3};kernel_\[g\] 50000$' "$t/got"
+}
