@@ -30,6 +30,19 @@ wheel() { # package, version
 	filled "$1-$2" unpack_wheel "$1==$2"
 }
 
+# Keeps of wheels what a compiler needs, here.
+unpack_headers() { # package==version...
+	timeout 400 python3 -m pip -q --retries 1 --timeout 10 download --no-deps --only-binary :all: -d download "$@" &&
+		python3 -c 'import glob, zipfile
+for wheel in map(zipfile.ZipFile, glob.glob("download/*.whl")):
+    wheel.extractall(members=[n for n in wheel.namelist() if "/include/" in n])' && rm -r download
+}
+
+# The headers of cuBLAS, of the CUDA runtime that they include, and of cuDNN (a download of 500 MB, of which 6 are kept).
+math_headers() {
+	filled math-headers-13.1.0.3-9.27.0.42 unpack_headers nvidia-cublas==13.1.0.3 nvidia-cuda-runtime==13.0.96 nvidia-cudnn-jit-cu13==9.27.0.42
+}
+
 # The folder of what reads traces of torch.profiler, for PYTHONPATH (400 MB): Holistic Trace Analysis, the plugin of
 # TensorBoard, and those of their dependencies that reading takes.
 install_trace_readers() {
