@@ -193,6 +193,7 @@ struct agent_taken {
 	__u8 was_aborted;
 	__s32 call;
 	__u64 args[2];
+	__u64 remaining_ns;
 };
 /* Prefetches the memory that a sample of that slot will be written to. */
 AGENT_HIDDEN void agent_expect_sample(const struct agent_region *region, __u32 slot);

@@ -7,6 +7,10 @@
 #include "sampler/agent/syscall.h"
 
 #define CLOCK_THREAD_CPUTIME 3
+#define TIMER_ABSTIME 1
+#define NS_PER_S 1000000000ull
+#define NS_PER_MS 1000000ull
+#define MAX_SECONDS 1000000000ll /* more is for ever */
 #define ERROR_EINTR (-4)
 #define CODE_BYTES 32u /* of the code before a system call that are looked at */
 #define PAGE 4096u
@@ -17,7 +21,7 @@ static __u64 own_cpu_ns(void)
 	struct agent_timespec t = { 0, 0 };
 
 	agent_syscall2(__NR_clock_gettime, CLOCK_THREAD_CPUTIME, &t);
-	return (__u64)t.seconds * 1000000000u + (__u64)t.nanoseconds;
+	return (__u64)t.seconds * NS_PER_S + (__u64)t.nanoseconds;
 }
 
 /* The number of the system call before the pc. Code need not be readable, so it is asked first. */
@@ -42,6 +46,72 @@ static __u64 lateness(const struct agent_region *r, const struct agent_slot *s,
 	return more + (t->time_ns + r->period_ns - s->expiry_ns) % r->period_ns;
 }
 
+/* ---- what an aborted call had still to wait */
+
+/* 0: there is no time at the address. */
+static __u64 time_at(__u64 address)
+{
+	__u64 page = address & ~(__u64)(PAGE - 1),
+	      last = address + sizeof(struct agent_timespec) - 1;
+	__u32 nr = (last & ~(__u64)(PAGE - 1)) == page ? 1 : 2;
+	const volatile struct agent_timespec *t = (const void *)address;
+	__s64 seconds, nanoseconds;
+
+	if (!address || address & 7 || agent_readable_pages(page, nr) < nr)
+		return 0;
+	seconds = t->seconds;
+	nanoseconds = t->nanoseconds;
+	if (seconds < 0 || seconds > MAX_SECONDS || nanoseconds < 0 ||
+	    nanoseconds >= (__s64)NS_PER_S)
+		return 0;
+	return (__u64)seconds * NS_PER_S + (__u64)nanoseconds;
+}
+
+static __u64 less(__u64 ns, __u64 by)
+{
+	return ns > by ? ns - by : 0;
+}
+
+static __u64 until(int clock, __u64 end_ns)
+{
+	struct agent_timespec t = { 0, 0 };
+
+	if (!end_ns || agent_syscall2(__NR_clock_gettime, clock, &t))
+		return 0;
+	return less(end_ns, (__u64)t.seconds * NS_PER_S + (__u64)t.nanoseconds);
+}
+
+/* The kernel writes what remained, if it was asked to. */
+static __u64 sleep_rest(__u64 asked, __u64 rest, __u64 most_ns)
+{
+	return rest ? time_at(rest) : less(time_at(asked), most_ns);
+}
+
+/* The call has waited since the last sample, `most_ns`, or for a shorter time. */
+static __u64 remaining(const struct agent_ucontext *uc, __s32 call, __u64 most_ns)
+{
+	int ms;
+
+	switch (call) {
+	case __NR_nanosleep:
+		return sleep_rest(agent_context_argument(uc, 0), agent_context_argument(uc, 1),
+				  most_ns);
+	case __NR_clock_nanosleep:
+		if (agent_context_argument(uc, 1) & TIMER_ABSTIME)
+			return until((int)agent_context_argument(uc, 0),
+				     time_at(agent_context_argument(uc, 2)));
+		return sleep_rest(agent_context_argument(uc, 2), agent_context_argument(uc, 3),
+				  most_ns);
+#ifdef __NR_poll
+	case __NR_poll: ms = (int)agent_context_argument(uc, 2); break;
+	case __NR_epoll_wait:
+#endif
+	case __NR_epoll_pwait: ms = (int)agent_context_argument(uc, 3); break;
+	default: return 0;
+	}
+	return ms > 0 ? less((__u64)ms * NS_PER_MS, most_ns) : 0;
+}
+
 void agent_find_doing(struct agent_region *r, struct agent_taken *t,
 		      const struct agent_ucontext *uc)
 {
@@ -62,6 +132,8 @@ void agent_find_doing(struct agent_region *r, struct agent_taken *t,
 			t->doing = AGENT_WAITED_UNINTERRUPTED;
 		if (t->doing)
 			t->call = call_behind(uc);
+		if (t->was_aborted)
+			t->remaining_ns = remaining(uc, t->call, less(t->weight_ns, ran));
 	} else if (late > LATE_NS) {
 		t->doing = AGENT_WAS_RUNNABLE;
 	}

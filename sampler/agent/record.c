@@ -69,6 +69,7 @@ static struct agent_sample head_of(const struct agent_taken *t, const struct age
 		.doing = t->doing,
 		.was_aborted = t->was_aborted,
 		.args = { t->args[0], t->args[1] },
+		.remaining_ns = t->remaining_ns,
 	};
 }
 

@@ -25,7 +25,7 @@
 #include "core/portable/walk_tables.h"
 
 #define REGION_MAGIC 0x31474552464f5253ull /* "SROFREG1" */
-#define REGION_VERSION 6u
+#define REGION_VERSION 7u
 
 #define REGION_CODE_SIZE 32768u
 #define REGION_MAX_THREADS 65536u
@@ -266,8 +266,9 @@ struct agent_sample {
 	__u8 was_aborted; /* the signal has made the call return EINTR */
 	__u8 pad[2];
 	__u64 args[2];
+	__u64 remaining_ns; /* that the aborted call had still to wait, at least; 0: not known */
 };
-_Static_assert(sizeof(struct agent_sample) == 64, "whole words");
+_Static_assert(sizeof(struct agent_sample) == 72, "whole words");
 _Static_assert(1 + sizeof(struct agent_sample) / 8 + MAX_USER_FRAMES <= RING_MAX_RECORD,
 	       "a ring takes the deepest stack");
 

@@ -17,7 +17,8 @@
 
 #define NR_KNOWN 256u			 /* descriptors */
 #define KNOWN_NS (1000ull * 1000 * 1000) /* for so long one keeps its meaning */
-#define NR_CALLS 64u			 /* that are counted by name */
+#define NS_PER_S 1e9
+#define NR_CALLS 64u /* that are counted by name */
 
 struct known_descriptor {
 	pid_t pid;
@@ -30,9 +31,9 @@ struct interrupted {
 	struct known_descriptor known[NR_KNOWN];
 	struct {
 		const char *name;
-		uint64_t nr;
+		uint64_t nr, remaining_ns;
 	} aborted[NR_CALLS];
-	uint64_t nr_aborted; /* all of them */
+	uint64_t nr_aborted, remaining_ns; /* all of them */
 };
 
 struct interrupted *interrupted_new(void)
@@ -69,7 +70,15 @@ static const char *descriptor(struct interrupted *i, pid_t pid, int fd, enum wai
 	return fits(k->text, reason) ? k->text : ""; /* it has become another since the sample */
 }
 
-static void count_aborted(struct interrupted *i, const struct blocking_call *call)
+/* What targets say may be of any size. */
+static void add_ns(uint64_t *sum, uint64_t ns)
+{
+	if (__builtin_add_overflow(*sum, ns, sum))
+		*sum = UINT64_MAX;
+}
+
+static void count_aborted(struct interrupted *i, const struct blocking_call *call,
+			  uint64_t remaining_ns)
 {
 	const char *name = call ? call->name : "others";
 	size_t at = 0;
@@ -79,6 +88,8 @@ static void count_aborted(struct interrupted *i, const struct blocking_call *cal
 		at++;
 	i->aborted[at].name = name;
 	i->aborted[at].nr++;
+	add_ns(&i->aborted[at].remaining_ns, remaining_ns);
+	add_ns(&i->remaining_ns, remaining_ns);
 }
 
 /* Fills in the object; the same words as those of waits that the kernel was asked about. */
@@ -116,7 +127,7 @@ void interrupted_explain(struct interrupted *i, pid_t pid, const struct agent_sa
 
 	*ret = (struct interruption){ .column = COLUMN_CPU };
 	if (waited && s->was_aborted)
-		count_aborted(i, call);
+		count_aborted(i, call, s->remaining_ns);
 	if (call)
 		reason = explain_call(i, pid, call, s, ret->object, sizeof(ret->object));
 	/*
@@ -135,18 +146,29 @@ void interrupted_explain(struct interrupted *i, pid_t pid, const struct agent_sa
 	ret->reason = wait_reason_name(reason);
 }
 
+static void add_aborted(const struct interrupted *i, size_t at, struct buffer *list)
+{
+	buffer_printf(list, "%s%s %" PRIu64, at ? ", " : "", i->aborted[at].name,
+		      i->aborted[at].nr);
+	if (i->aborted[at].remaining_ns)
+		buffer_printf(list, " (%.2f s)", (double)i->aborted[at].remaining_ns / NS_PER_S);
+}
+
 void interrupted_report(const struct interrupted *i)
 {
 	struct buffer list = { 0 };
+	char rest[64] = "what remained of their waits";
 
 	if (!i->nr_aborted)
 		return;
 	for (size_t at = 0; at < NR_CALLS && i->aborted[at].name; at++)
-		buffer_printf(&list, "%s%s %" PRIu64, at ? ", " : "", i->aborted[at].name,
-			      i->aborted[at].nr);
+		add_aborted(i, at, &list);
 	buffer_add_char(&list, '\0');
+	if (i->remaining_ns)
+		snprintf(rest, sizeof(rest), "what remained of their waits, %.2f s or more,",
+			 (double)i->remaining_ns / NS_PER_S);
 	log_warning("%" PRIu64 " system calls of the program returned EINTR because of samples, "
-		    "and what remained of their waits depends on the program: %s",
-		    i->nr_aborted, list.data);
+		    "and %s depends on the program: %s",
+		    i->nr_aborted, rest, list.data);
 	buffer_fini(&list);
 }

@@ -25,7 +25,7 @@ void interrupted_free(struct interrupted *interrupted);
 /* The sample is the target's and may hold anything. */
 void interrupted_explain(struct interrupted *interrupted, pid_t pid,
 			 const struct agent_sample *sample, struct interruption *ret);
-/* Says which calls returned EINTR, and how often. */
+/* Says which calls returned EINTR, how often, and for how long they had still to wait. */
 void interrupted_report(const struct interrupted *interrupted);
 
 #endif

@@ -45,10 +45,10 @@ static inline __s64 agent_context_result(const struct agent_ucontext *uc)
 	return (__s64)uc->gregs[13];
 }
 
-/* Argument 0 or 1 of the system call, which the kernel leaves as they were. */
+/* Argument 0 to 3 of the system call, which the kernel leaves as they were. */
 static inline __u64 agent_context_argument(const struct agent_ucontext *uc, int i)
 {
-	return uc->gregs[8 + i];
+	return uc->gregs[i == 3 ? 2 : i == 2 ? 12 : 8 + i]; /* rdi, rsi, rdx, r10 */
 }
 
 /*

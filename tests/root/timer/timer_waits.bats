@@ -24,6 +24,56 @@ load ../waits
 	grep -E 'warning: [0-9]+ system calls of the program returned EINTR because of samples.*(poll|nanosleep) [0-9]+' log
 }
 
+# A call that has returned EINTR has waited for a period at most.
+@test "timer: what remained of waits that a sample has ended is told" {
+	cd "$BATS_TEST_TMPDIR"
+	cat >once.py <<-'PYTHON'
+		import ctypes, select
+		libc = ctypes.CDLL(None)
+		class Time(ctypes.Structure):
+		    _fields_ = [("s", ctypes.c_long), ("ns", ctypes.c_long)]
+		ten, rest = Time(10, 0), Time(0, 0)
+		epoll = select.epoll()
+		libc.clock_nanosleep(1, 0, ctypes.byref(ten), ctypes.byref(rest))
+		print(rest.s * 10**9 + rest.ns)
+		libc.clock_nanosleep(1, 0, ctypes.byref(ten), None)
+		libc.poll(None, 0, 10000)
+		libc.epoll_wait(epoll.fileno(), ctypes.byref(rest), 1, 10000)
+		libc.epoll_wait(epoll.fileno(), ctypes.byref(rest), 1, -1)
+	PYTHON
+	"$SPROF" record -o data --source timer --clock wall -F 19 -- python3 once.py >rest 2>log
+	cat log rest
+	grep 'system calls of the program returned EINTR' log | awk -v rest="$(cat rest)" '
+		function about(what, s, nr) {
+			printf "%s: %.2f s of %d s\n", what, s, 10 * nr
+			failed = failed || s > 10 * nr || s < 9.5 * nr
+		}
+		match($0, /clock_nanosleep 2 \([0-9.]+ s\)/) { about("sleep", substr($0, RSTART + 19) + 0, 2) }
+		match($0, / poll 1 \([0-9.]+ s\)/) { about("poll", substr($0, RSTART + 9) + 0, 1) }
+		match($0, /epoll_p?wait 2 \([0-9.]+ s\)/) { sub(/.*epoll_p?wait 2 \(/, ""); about("epoll", $0 + 0, 1) }
+		END { exit failed || rest < 9.5e9 }'
+	[ "$(grep -oE '(clock_nanosleep|epoll_p?wait) 2 \([0-9.]+ s\)| poll 1 \([0-9.]+ s\)' log | wc -l)" = 3 ]
+	grep -E 'what remained of their waits, (3[89]|40)\.[0-9]+ s or more, depends on the program' log
+}
+
+# bats test_tags=full
+@test "timer: what the threads of a running process wait for is on top of their stacks" {
+	needs_attach
+	cd "$BATS_TEST_TMPDIR"
+	"$TARGETS/waiting" 20000 >truth 3>&- &
+	pids+=($!)
+	sleep 0.5
+	"$SPROF" record -o data --source timer --clock wall -F 199 -d 2s -p "${pids[-1]}" 2>log
+	cat log
+	fold_waits data
+	reasons_are_right waits_on
+	grep -E '^wants_lock;.*;lock wait_\[w\];lock 0x[0-9a-f]+_\[w\] ' waiting
+	grep -E '^reads_pipe;.*;pipe wait_\[w\];pipe:\[[0-9]+\]_\[w\] ' waiting
+	grep -E '^reads_socket;.*;socket wait_\[w\];socket:\[[0-9]+\]_\[w\] ' waiting
+	# The calls that the samples ended are counted here, too.
+	grep -E 'system calls of the program returned EINTR because of samples.*(poll|nanosleep) [0-9]+ \([0-9.]+ s\)' log
+}
+
 @test "timer: CPU time alone interrupts no waits, and says nothing of them" {
 	cd "$BATS_TEST_TMPDIR"
 	"$SPROF" record -o data --source timer -- "$TARGETS/waiting" 500 >truth 2>log
