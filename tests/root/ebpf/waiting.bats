@@ -192,6 +192,23 @@ follows() { # OPTIONS...: starts the target, and attaches for 2 s
 	grep -E ';\[Python frames not readable\];.*;sleep_\[w\] [0-9]+$' folded
 }
 
+# A driver that blocks, as with cudaDeviceScheduleBlockingSync: that of the fake GPU sleeps a millisecond at a time, after
+# each of which a busy machine lets it wait for a CPU.
+# bats test_tags=full
+@test "a wait for the GPU is called so, in a recording" {
+	[ -e "$BUILD/tests/gpu/libcuda.so.1" ] || skip "the fake GPU is not built"
+	local source
+	for source in ebpf timer; do
+		LD_LIBRARY_PATH=$BUILD/tests/gpu "$SPROF" record -q --gpu off --source $source --clock wall -o data -- "$TARGETS/gpu_work" long:800
+		"$SPROF" fold --time --column waiting data | awk '
+			/;main;cuCtxSynchronize;.*;GPU wait_\[w\] / { n += $NF } /;cuCtxSynchronize;.*;sleep_\[w\] / { wrong += $NF }
+			END { printf "%.1f ms, called otherwise %.1f ms\n", n / 1e6, wrong / 1e6; exit n < 0.2e9 || n > 0.9e9 || wrong }'
+		"$SPROF" report --by reason --column waiting --json data | jq -e '.rows[] | select(.function == "GPU wait") | .self_ns > 2e8'
+	done
+	"$SPROF" flame --no-js --column waiting -o flame.svg data
+	grep -q '<g class="w2"><title>GPU wait' flame.svg
+}
+
 # The frames of kernel stacks are remembered by what the threads left there.
 # bats test_tags=full
 @test "waits in one system call have the kernel frames of what they wait for" {
