@@ -53,6 +53,21 @@ refused() { # WHY
 	grep -q "^sprof: warning: no GPU data of process $target: $1" <<<"$stderr"
 }
 
+# The default of --gpu is to collect what there is.
+@test "a program that does not use CUDA is recorded without a word about GPU data" {
+	"$TARGETS/shares" 60000 >/dev/null 2>&1 3>&- &
+	target=$!
+	sleep 0.3
+	for source in auto timer; do
+		run --separate-stderr timeout 60 "$SPROF" record -s $source -o g.data -p "$target" -d 300ms
+		echo "$stderr"
+		[ "$status" -eq 0 ]
+		[[ $stderr != *GPU* ]]
+	done
+	run --separate-stderr timeout 60 "$SPROF" record -s timer --gpu on -o g.data -p "$target" -d 300ms
+	[[ $stderr == *"cannot collect GPU data of process $target: it has not loaded CUDA's driver"* ]]
+}
+
 calls() {
 	"$SPROF" report --gpu --json g.data | jq '[.rows[].calls] | add // 0'
 }

@@ -119,6 +119,18 @@ running() { # COMMAND...
 	has_python_frames
 }
 
+@test "choice: an ordinary user samples waits, too, without naming a source" {
+	records --clock wall -- "$TARGETS/shares" 300
+	took timer
+	[[ $output == *"perf samples CPU time only"* ]]
+	[ "$("$SPROF" info --json "$data" | jq -r '.samples > 5')" = true ]
+	needs_attach
+	running "$TARGETS/waits" 20000
+	records --clock wall -d 1s -p $target
+	took timer
+	grep -q '_\[w\]' "$folded" || "$SPROF" fold --column waiting "$data" | grep -q .
+}
+
 @test "choice: for a process that lets no code in, the sources that would sample it are named" {
 	needs_attach
 	running bash -c 'ulimit -n 3; exec "$0" 20000' "$TARGETS/shares_static"

@@ -109,6 +109,33 @@ static void labels_of_a_template_are_no_functions(void **state)
 	free(path);
 }
 
+/* What follows has no name, and must not count for a function that is not there. */
+static void no_symbol_is_stretched_past_its_size(void **state)
+{
+	char *source = in_dir(state, "s.s"), *path = in_dir(state, "s.so");
+	FILE *file = fopen(source, "w");
+	uint64_t first, last;
+
+	fputs("	.globl	first, last\n	.type	first, @function\n	.type	last, @function\n"
+	      "first:\n	.fill	8,1,0x90\n	.size	first, 8\n"
+	      "nameless:\n	.fill	4096,1,0x90\n"
+	      "last:\n	.fill	8,1,0x90\n	.size	last, 8\n	.fill	4096,1,0x90\n",
+	      file);
+	fclose(file);
+	shell("gcc -shared -nostdlib -o '%s' '%s'", path, source);
+	first = symbol_offset(path, "first");
+	last = symbol_offset(path, "last");
+	shell("strip '%s'", path);
+	assert_lines(path, first + 7, NULL, "first");
+	assert_lines(path, first + 8, NULL, "");
+	assert_lines(path, first + 8 + 4095, NULL, "");
+	assert_lines(path, last + 7, NULL, "last");
+	assert_lines(path, last + 8, NULL, "");
+	assert_lines(path, last + 8 + 4095, NULL, "");
+	free(source);
+	free(path);
+}
+
 /* ---- where symbols may be */
 
 static void stripped_program_has_its_exported_names(void **state)
@@ -339,6 +366,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		IN_DIR(best_of_several_names_is_chosen),
 		IN_DIR(labels_of_a_template_are_no_functions),
+		IN_DIR(no_symbol_is_stretched_past_its_size),
 		IN_DIR(stripped_program_has_its_exported_names),
 		IN_DIR(every_compression_of_debug_info_is_read),
 		IN_DIR(mini_debug_info_names_local_functions),
