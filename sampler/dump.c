@@ -15,7 +15,7 @@
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
 #include "core/base/proc_status.h"
-#include "core/untrusted/process_memory.h"
+#include "core/untrusted/remote_read.h"
 #include "core/profile/source.h"
 #include "core/portable/pylayout.h"
 #include "core/portable/frames.h"
@@ -134,20 +134,12 @@ static bool open_module(void *context, uint64_t module, struct snapshot_file *re
 
 /*
  * Copies the stack from `sp` up to the first page that is not mapped; returns the number of bytes.
+ * A read of a page in a file whose server does not answer cannot even be killed: a reader makes it.
  */
 static size_t copy_stack(struct dump_state *s, uint64_t sp)
 {
-	struct iovec pages[MAX_PAGES];
-	uint64_t at = sp;
-	int64_t n;
+	ssize_t n = remote_read(s->process.pid, sp, s->stack, MAX_PAGES * PAGE - sp % PAGE);
 
-	for (unsigned int i = 0; i < MAX_PAGES; i++) {
-		size_t size = PAGE - at % PAGE;
-
-		pages[i] = (struct iovec){ (void *)at, size };
-		at += size;
-	}
-	n = process_memory_read(s->process.pid, s->stack, pages, MAX_PAGES);
 	return n > 0 ? (size_t)n : 0;
 }
 

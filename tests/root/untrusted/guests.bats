@@ -131,6 +131,30 @@ ends_within() {
 	"$SPROF" fold --column waiting "$data" | grep -q 'signal wait_\[w\]'
 }
 
+# A recording that would go on, or a dump, is sent SIGINT after 2 s. What is refused may end before. OPTIONS...
+interrupted() {
+	local from=$EPOCHREALTIME took
+	run --separate-stderr timeout -s INT -k 60 2 "$SPROF" "$@"
+	took=$(((${EPOCHREALTIME/./} - ${from/./}) / 1000))
+	echo "$1: status $status, $took ms; $output $stderr"
+	[ "$status" -ne 137 ] && [ "$took" -lt 12000 ]
+}
+
+# While such a process runs, ps(1) hangs on the whole machine.
+# bats test_tags=full
+@test "^C ends a dump and a recording by timers of each target whose memory cannot be read" {
+	local kind
+	for kind in userfault lock exec close waits; do
+		echo "$kind:"
+		stuck $kind
+		interrupted record --source timer -o "$data" -d 60s -p "$target"
+		kill -9 "$target"
+		stuck $kind
+		interrupted dump -p "$target"
+		kill -9 "$target"
+	done
+}
+
 # ---- connections
 
 # Sets `net`, which runs a command where it sees no abstract sockets but those of commands run so: strangers connect to
