@@ -1,6 +1,6 @@
 /*
- * What the numbers of a recording stand for: strings, modules, threads, frames, stacks. A reader
- * looks up every frame of every stack, so the functions are inline.
+ * Translates the numbers of a recording (of strings, modules, ..., stacks) to ids of the profile. A
+ * reader looks up every frame of every stack, so the functions are inline.
  */
 #ifndef SPROF_ID_MAP_H
 #define SPROF_ID_MAP_H
@@ -21,7 +21,7 @@ struct id_map {
 /* Makes room for one more. */
 void id_map_grow(struct id_map *map);
 
-/* Reads a number and gives the id that it stands for. false: there is no such number. */
+/* Reads a number and translates it. Returns false if there is no such number. */
 static inline bool id_map_get(struct cursor *c, const struct id_map *map, uint32_t *ret_id)
 {
 	uint64_t number;
@@ -32,7 +32,7 @@ static inline bool id_map_get(struct cursor *c, const struct id_map *map, uint32
 	return true;
 }
 
-/* Gives the next number to an id. false: there are too many. */
+/* Gives the next number to an id. Returns false if there are too many. */
 static inline bool id_map_add(struct id_map *map, uint32_t id)
 {
 	if (map->nr >= RECORD_MAX_IDS)
