@@ -115,15 +115,33 @@ for _ in range(7):
 	grep -q '^range test:step count=7 ' <<<"$output"
 }
 
-# The wheels of a CUDA build of torch are 5 GB: only where one is installed, or the cache has it.
+# The wheels of a CUDA build of torch are 5 GB, which no test fetches: PYTHONPATH names a folder of them, or one is installed.
+# cuInit comes before the import, because the runtime of a newer CUDA than the driver's asks for no more than its version.
 # bats test_tags=stress
 @test "importing a CUDA build of torch prints and returns the same with everything of sprof loaded" {
-	local code='import torch; print(torch.__version__, torch.version.cuda, torch.cuda.is_available()); torch.ones(3).sum(); print("done")'
+	local t=$BATS_TEST_TMPDIR
 	[ -n "${STRESS-}" ] || skip "STRESS=1 runs this"
 	python3 -c 'import torch, sys; sys.exit(not torch.version.cuda)' 2>/dev/null || skip 'no CUDA build of torch is installed (5 GB, which no test fetches)'
 	need_driver
-	python3 -c "$code" >"$BATS_TEST_TMPDIR/without"
-	run --separate-stderr timeout 300 "$SPROF" record -s timer --gpu on -o "$BATS_TEST_TMPDIR/g.data" -- python3 -c "$code"
+	cat >"$t/train.py" <<-'END'
+		import ctypes
+		print("cuInit", ctypes.CDLL("libcuda.so.1").cuInit(0))
+		import torch
+		print(torch.__version__, torch.version.cuda, torch.cuda.is_available())
+		with torch.profiler.profile(acc_events=True) as profiler:
+		    for _ in range(7):
+		        torch.cuda.nvtx.range_push("step")
+		        torch.ones(30, 30) @ torch.ones(30, 30)
+		        torch.cuda.nvtx.range_pop()
+		print([e.count for e in profiler.key_averages() if e.key == "aten::mm"])
+	END
+	timeout 300 python3 "$t/train.py" >"$t/without"
+	grep -qx 'cuInit 100' "$t/without"
+	grep -qx '\[7\]' "$t/without"
+	run --separate-stderr timeout 300 "$SPROF" record -s timer --gpu on -o "$t/torch.data" -- python3 "$t/train.py"
+	echo "$stderr"
 	[ "$status" -eq 0 ]
-	diff "$BATS_TEST_TMPDIR/without" <(echo "$output")
+	diff "$t/without" <(echo "$output")
+	! grep -q 'no process has loaded libsprof-gpu.so' <<<"$stderr"
+	"$SPROF" report --ranges --json "$t/torch.data" | jq -e '[.rows[] | select(.range == "step").repeats] == [7]'
 }
