@@ -93,6 +93,62 @@ follows() { # OPTIONS...: starts the target, and attaches for 2 s
 }
 
 # bats test_tags=full
+@test "locks, pipes, sockets and sleeps have their true times and shares, by periods of 1 and 10 ms" {
+	local period
+	for period in 1ms 10ms; do
+		stolen_ns >stolen
+		"$SPROF" record -q --source ebpf -o data --clock wall --wait-period $period -- "$TARGETS/waiting" 4000 >truth
+		fold_waits data
+		times_add_up
+		kernel_agrees
+		samples_agree waiting 0.5
+		reasons_are_right
+	done
+}
+
+# A wait of at least a period is sampled for certain. Of shorter ones each is with a probability, so the bounds are those
+# of chance: a thread that ends after its first wait has no further ones to make up for it. The same holds where the period
+# grew, because a sample took long on a busy machine: then there are fewer samples than waits. A switch is seen up to 50 us
+# late (waits.bash), and between its wait and its look at the clock a thread runs.
+# bats test_tags=full
+@test "waits of threads that live for 2 ms have their true times, by periods of 1 and 10 ms" {
+	local period
+	for period in 1 10; do
+		"$SPROF" record -q --source ebpf -o data --clock wall --wait-period ${period}ms -- "$TARGETS/short_waits" 4000 >truth
+		"$SPROF" info --json data >info.json
+		times_add_up
+		"$SPROF" report --json --column waiting data | jq -r '.rows[] | "\(.function) \(.total)"' | grep -E '^(on_|asleep)' >sampled
+		{ "$SPROF" fold --time --column waiting data; "$SPROF" fold --time --column runnable data; } | awk -v period=$period -v lost="$(jq .lost info.json)" '
+			BEGIN { expected["on_futex"] = "lock wait"; expected["on_pipe"] = "pipe wait"
+				expected["on_socket"] = "socket wait"; expected["asleep"] = "sleep" }
+			FILENAME == "truth" { exact[$1] = $2; nr[$1] = $3; next }
+			FILENAME == "sampled" { sampled[$1] = $2; next }
+			{
+				for (n in exact)
+					if (index($0, ";" n ";")) {
+						is[n] += $NF
+						if ($0 !~ "(preempted|" expected[n] "|CPU wait)_\\[w\\]")
+							wrong[n] += $NF
+					}
+			}
+			END {
+				for (n in exact) {
+					mean = exact[n] / nr[n] / 1e6 # of a wait, in ms
+					sigma = mean < period ? sqrt((period / mean - 1) / nr[n]) : 0
+					if (period == 1 && sampled[n] < 0.95 * nr[n] - lost)
+						sigma = 1 / sqrt(sampled[n] + 1)
+					room = 0.02 + 50e3 * nr[n] / exact[n] + 4 * sigma + lost / nr[n]
+					printf "T = %d ms, %s: %.3f s of %.3f s, %d of %d waits, %+.1f %%, room %.1f %%, another reason: %.1f ms\n", period, n,
+						is[n] / 1e9, exact[n] / 1e9, sampled[n], nr[n], 100 * (is[n] / exact[n] - 1), 100 * room, wrong[n] / 1e6
+					failed = failed || is[n] > (1 + room) * exact[n] || is[n] < (1 - room) * exact[n] || wrong[n] > 0.02 * exact[n]
+				}
+				exit failed
+			}' truth sampled -
+		[ "$(jq '.times.threads > 400' info.json)" = true ]
+	done
+}
+
+# bats test_tags=full
 @test "threads that end while the recording ends are counted up to its end" {
 	"$TARGETS/relay" 200 20000 >started 3>&- &
 	target=$!
