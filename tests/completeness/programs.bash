@@ -191,32 +191,7 @@ load_busybox() {
 
 musl_program() { # FLAGS...
 	needs musl-gcc || return
-	cat >"$work/sorts.c" <<-'END'
-		#include <stdio.h>
-		#include <stdlib.h>
-		#include <string.h>
-		#include <time.h>
-		static int compare(const void *a, const void *b) { return *(int *)a - *(int *)b; }
-		int main(int argc, char **argv)
-		{
-			time_t end = time(NULL) + (argc > 1 ? atoi(argv[1]) : 1);
-			static int numbers[20000];
-			char text[64];
-			double sum = 0;
-			while (time(NULL) < end) {
-				for (int i = 0; i < 20000; i++)
-					numbers[i] = i * 7919 % 10007;
-				qsort(numbers, 20000, sizeof(int), compare);
-				for (int i = 0; i < 5000; i++) {
-					snprintf(text, sizeof(text), "%d.%g", numbers[i], i * 0.37);
-					sum += strtod(text, NULL) + strlen(text);
-					free(malloc(i));
-				}
-			}
-			return sum == 0;
-		}
-	END
-	musl-gcc -O2 -g "$@" -o "$work/sorts" "$work/sorts.c" 2>/dev/null || { missing='musl-gcc does not work'; return; }
+	musl-gcc -O2 -g "$@" -o "$work/sorts" tests/targets/sorts.c 2>/dev/null || { missing='musl-gcc does not work'; return; }
 	command=(-- "$work/sorts" "$SECONDS_EACH")
 }
 load_musl_dynamic() { musl_program; }
