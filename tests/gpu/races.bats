@@ -59,6 +59,7 @@ no_races() {
 
 # sprof's buffers, callbacks and settings are removed for the other profiler, and set again, while threads launch.
 @test "giving CUPTI up to another profiler and taking it again under launching threads causes no data race" {
+	! is_realistic || skip 'the other profiler ends its records beside launches, and CUPTI before 13.0 update 1 deadlocks'
 	LD_LIBRARY_PATH+=:$BATS_FILE_TMPDIR/cuda12
 	LIMIT=120 COMPETITOR=$BATS_FILE_TMPDIR/libcompetitor.so record --want=4095 -- "$WORK" beside:300
 	no_races
