@@ -61,6 +61,24 @@ folded_shares() { # FILE
 	said "in 2 segments, 0 lost"
 }
 
+# Of a real recorder, whose rows are told again and again while a segment is written.
+@test "waits for locks and times of threads in a folder are the sums of its segments" {
+	local file
+	work locks 3000
+	fly --segment 500ms --clock wall --source ebpf -p ${pids[0]}
+	wait_until has_segments 4
+	land
+	for file in $(segments); do
+		# a segment in which nobody waited for a lock has no such table
+		"$SPROF" report --locks --json "$file" 2>/dev/null || true
+	done | jq -s '[.[].rows[] | .waiting_ns] | add' >"$BATS_TEST_TMPDIR/each"
+	[ "$(cat "$BATS_TEST_TMPDIR/each")" -gt 0 ]
+	[ "$("$SPROF" report --locks --json "$dir" | jq '[.rows[].waiting_ns] | add')" = "$(cat "$BATS_TEST_TMPDIR/each")" ]
+	for file in $(segments); do "$SPROF" info --json "$file" 2>/dev/null; done | jq -s 'map(.times.wall_ns // 0) | add' >"$BATS_TEST_TMPDIR/each"
+	[ "$(cat "$BATS_TEST_TMPDIR/each")" -gt 0 ]
+	[ "$("$SPROF" info --json "$dir" 2>/dev/null | jq '.times.wall_ns')" = "$(cat "$BATS_TEST_TMPDIR/each")" ]
+}
+
 # bats test_tags=full
 @test "kill -9 leaves a folder whose last segment has names, and the next recorder goes on" {
 	work shares 20000
