@@ -107,7 +107,7 @@ static void add_name(struct buffer *b, const struct label_name *name, const stru
 	buffer_add_varint(b, utf16_length(name->text + name->short_start, name->short_size));
 }
 
-/* By function of a wait: its first node, or 0. NULL: there are no waits. The caller frees the array. */
+/* By function of a wait: its first node, or 0. NULL: no waits. The caller frees the array. */
 static uint32_t *find_waits(const struct tree *tree)
 {
 	uint32_t *nodes = NULL;

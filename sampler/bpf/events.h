@@ -244,8 +244,8 @@ struct snapshot_event {
 	__u64 stack_start;	 /* address of the first byte: sp, or the next page boundary */
 	struct wait_facts facts; /* of a wait; else undefined */
 	/*
-	 * Of a wait that goes on when the recording ends, whose Python frames are not read here; else
-	 * 0. `switches`: how often the thread has been switched from.
+	 * Of a wait that goes on when the recording ends, whose Python frames are not read here;
+	 * else 0. `switches`: how often the thread has been switched from.
 	 */
 	__u64 thread_pointer, switches;
 };

@@ -19,7 +19,6 @@
 #include "sampler/ebpf/ebpf_targets.h"
 #include "sampler/ebpf/ebpf_waits.h"
 #include "sampler/ebpf/kernel_side.h"
-#include "sampler/ebpf/last_python.h"
 #include "sampler/ebpf/resync.h"
 #include "sampler/runtimes/python/code_objects.h"
 #include "sampler/runtimes/python/code_reader.h"
@@ -28,6 +27,7 @@
 #include "sampler/sink/time_order.h"
 #include "sampler/target/sideband.h"
 #include "sampler/waiting/call_names.h"
+#include "sampler/waiting/last_python.h"
 #include "sampler/walk/runtime_unwind.h"
 
 #define MAX_EARLY 65536

@@ -3,7 +3,7 @@
  * all that is read of a process at the end belongs together, and is read once for all its threads:
  * most of them run the same code. The reads are made by readers that can be left behind.
  */
-#include "sampler/ebpf/last_python.h"
+#include "sampler/waiting/last_python.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
