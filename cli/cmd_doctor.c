@@ -111,7 +111,7 @@ static void probe_process(pid_t pid, struct timer_way *ret_way)
 
 	if (privileges_caller_may_read(pid))
 		privileges_use(before);
-	source_timer_probe_process(pid, ret_way);
+	source_timer_probe_process(pid, source_table, ret_way);
 	privileges_use(before);
 }
 

@@ -52,6 +52,7 @@ struct source_config record_source_config(const struct record_opts *o)
 		.latency = o->latency,
 		.wakers = o->wakers,
 		.wait_period_ns = o->wait_period_ns,
+		.sources = source_table,
 		.syscalls = o->syscalls,
 		.syscalls_ns = o->syscalls_ns,
 	};

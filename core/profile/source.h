@@ -44,6 +44,7 @@ static inline uint32_t sink_cstring(struct sink *sink, const char *s)
 }
 
 struct memory_shares;
+struct source_ops;
 struct sandbox;
 struct table_cache;
 
@@ -121,6 +122,8 @@ struct source_config {
 	/* where files of targets are parsed; outlives the source; NULL: in this process */
 	const struct sandbox *sandbox;
 	struct table_cache *cache; /* of unwind tables; outlives the source; NULL: none */
+	/* source_table, for hints that name other sources; NULL: none are named */
+	const struct source_ops *const *sources;
 };
 
 struct source; /* each source defines its own */

@@ -136,9 +136,10 @@ static const char *name_of_filters(pid_t pid)
 	}
 }
 
-void source_timer_probe_process(pid_t pid, struct timer_way *ret)
+void source_timer_probe_process(pid_t pid, const struct source_ops *const *sources,
+				struct timer_way *ret)
 {
-	const struct source_config plain = { .event = "auto" };
+	const struct source_config plain = { .event = "auto", .sources = sources };
 	struct inject_reason reason = { 0 };
 	struct timer_way way = {
 		.prearmed = timer_wake_is_possible(pid),

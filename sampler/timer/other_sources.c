@@ -5,27 +5,26 @@
 #include "sampler/timer/other_sources.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "core/base/buffer.h"
 #include "core/profile/source.h"
 #include "sampler/inject/reason.h"
-#include "sampler/timer/source_timer.h"
 
 static bool would_sample(const struct source_ops *ops, const struct source_config *config)
 {
 	char why[256], hint[256];
 
-	return ops != &source_timer && ops->probe(why, sizeof(why), hint, sizeof(hint)) &&
+	return strcmp(ops->name, "timer") && ops->probe(why, sizeof(why), hint, sizeof(hint)) &&
 	       (!ops->fit || ops->fit(config, why, sizeof(why)) != SOURCE_CANNOT);
 }
 
 /* "ebpf or perf", or "" */
 static void name_others(struct buffer *names, const struct source_config *config)
 {
-	for (size_t i = 0; source_table[i]; i++)
-		if (would_sample(source_table[i], config))
-			buffer_printf(names, "%s%s", names->size ? " or " : "",
-				      source_table[i]->name);
+	for (const struct source_ops *const *ops = config->sources; ops && *ops; ops++)
+		if (would_sample(*ops, config))
+			buffer_printf(names, "%s%s", names->size ? " or " : "", (*ops)->name);
 }
 
 void other_sources_hint(const struct inject_reason *reason, pid_t pid,

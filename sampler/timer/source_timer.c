@@ -68,7 +68,7 @@ struct source {
 	int epoll_fd;
 	struct admission *admission;
 	char *environment[4];		    /* of the program to be launched: NAME=VALUE */
-	const struct source_config *config; /* for the time of open() */
+	const struct source_config *config; /* while targets are added */
 };
 
 static bool can_make_timers(void)
@@ -134,7 +134,7 @@ static enum source_fit source_fit(const struct source_config *config, char *why,
 		return SOURCE_CANNOT;
 	}
 	for (size_t i = 0; i < config->nr_pids; i++) {
-		source_timer_probe_process(config->pids[i], &way);
+		source_timer_probe_process(config->pids[i], NULL, &way);
 		if (way.ok)
 			continue;
 		snprintf(why, why_size, "process %d cannot be attached to: %s",
@@ -156,9 +156,7 @@ static int prepare_launch(struct source *s, const struct source_config *config)
 
 	if (!timer_library_is_loaded_by(config->program, why, sizeof(why))) {
 		log_error(0, "sample '%s' by timers: %s", config->program, why);
-		log_hint(
-			"--source ebpf and --source perf look from outside: sprof doctor says what "
-			"they need");
+		log_hint("ebpf and perf look from outside: sprof doctor says what they need");
 		free(library);
 		return -ENOTSUP;
 	}

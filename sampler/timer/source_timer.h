@@ -23,7 +23,11 @@ struct timer_way {
 		hint[256]; /* if not: the reason, and what fixes it ("" where nothing does) */
 };
 
-/* Can this source sample a process that runs already, and how? Does nothing to the process. */
-void source_timer_probe_process(pid_t pid, struct timer_way *ret_way);
+/*
+ * Can this source sample a process that runs already, and how? Does nothing to the process. The
+ * hint names those of `sources` that could instead, as in struct source_config.
+ */
+void source_timer_probe_process(pid_t pid, const struct source_ops *const *sources,
+				struct timer_way *ret_way);
 
 #endif
