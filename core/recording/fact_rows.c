@@ -87,8 +87,8 @@ static bool is_kept_in_parts(enum fact_kind kind)
 }
 
 /*
- * Translates the times and processes of a row. Returns false if it is of a moment outside the wanted
- * span; rows with a key are about a whole span, and stay.
+ * Translates the times and processes of a row. Returns false if it is of a moment outside the
+ * wanted span; rows with a key are about a whole span, and stay.
  */
 static bool place_in_whole(const struct decoder *d, const struct fact_info *info, uint64_t *row)
 {

@@ -121,11 +121,8 @@ static void add_own_labels(struct writer *w, uint32_t labels)
 
 static void add_labels(struct writer *w, uint32_t thread)
 {
-	const struct profile_thread *t;
+	const struct profile_thread *t = &w->p->threads[thread];
 
-	if (thread == PROFILE_NONE)
-		return;
-	t = &w->p->threads[thread];
 	add_label(w, "thread", profile_str(w->p, t->comm), 0);
 	add_label(w, "pid", NULL, t->pid);
 	add_label(w, "tid", NULL, t->tid);
@@ -167,7 +164,8 @@ static void add_sample(struct writer *w, size_t first, size_t end)
 		buffer_add_varint(&w->inner, values[c]);
 	}
 	protobuf_add_message(&w->message, PPROF_SAMPLE_VALUE, &w->inner);
-	add_labels(w, s->thread);
+	if (s->thread != PROFILE_NONE)
+		add_labels(w, s->thread);
 	add_own_labels(w, s->labels);
 	protobuf_add_message(w->b, PPROF_SAMPLE, &w->message);
 }

@@ -25,7 +25,7 @@ record_page() {
 	record_page -- "$WORK" launch:100 alloc:4 idle:200 alloc:8 idle:100 launch:100
 	"$SPROF" export -f chrome -o t.json g.data
 	page g.html <<-EOT
-		const points = $(jq -c '[.traceEvents[] | select(.ph == "C") | [.ts, .args.bytes]]' t.json);
+		const points = $(jq -c '[.traceEvents[] | select(.ph == "C" and .name == "device memory") | [.ts, .args.bytes]]' t.json);
 		assert.strictEqual(points.length, 18);
 		const highest = points.reduce((a, b) => b[1] > a[1] ? b : a);
 		assert.strictEqual(highest[1], 10 << 20);
