@@ -107,7 +107,7 @@ def years_later(trace):
 
 
 def nothing_is_freed(trace):
-    points = [e for e in trace["traceEvents"] if e["ph"] == "C"]
+    points = [e for e in trace["traceEvents"] if e["ph"] == "C" and e["name"] == "device memory"]
     most = max(points, key=lambda e: e["args"]["bytes"])["args"]["bytes"]
     points[-1]["args"]["bytes"] = most
 
