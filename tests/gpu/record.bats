@@ -48,7 +48,14 @@ gpu_ns() {
 # bats test_tags=full
 @test "every kernel of every replay is under its launch, also those whose records come before it returns" {
 	record_gpu -- "$TARGETS/gpu_load" graph:22000:50
-	[ "$(gpu_ns 'do_graph;(.*;)?cuGraphLaunch;.*empty')" -eq 110000000 ]
+	local ns discarded
+	ns=$(gpu_ns 'do_graph;(.*;)?cuGraphLaunch;.*empty')
+	[ "$ns" -eq "$(gpu_ns empty)" ]
+	# The realistic model discards records on a busy machine where it gets no buffer in time, as CUPTI does, and
+	# counts them. Waits and copies are among them.
+	discarded=$("$SPROF" report --gpu --json g.data | jq '[.counters[] | select(.name == "activities discarded").value] | add // 0')
+	[ "$ns" -le 110000000 ]
+	[ "$ns" -ge $((110000000 - discarded * 100)) ]
 	"$SPROF" report --gpu --json g.data | jq -e '[.counters[] | select(.name == "activities without a launch" and .value > 0)] == []'
 }
 
