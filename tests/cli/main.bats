@@ -21,7 +21,8 @@ commands() {
 @test "--help of sprof and of every command keeps within 80 columns" {
 	local command wide=
 	for command in "" $(commands); do
-		COLUMNS=80 "$SPROF" $command --help >"$BATS_TEST_TMPDIR/help"
+		# glibc's argp leaks where a command has groups without options.
+		COLUMNS=80 ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0 "$SPROF" $command --help >"$BATS_TEST_TMPDIR/help"
 		if [ "$(wc -L <"$BATS_TEST_TMPDIR/help")" -gt 80 ]; then
 			echo "sprof $command --help:"
 			grep -E '^.{81}' "$BATS_TEST_TMPDIR/help"
