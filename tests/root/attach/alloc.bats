@@ -34,8 +34,8 @@ load ../attach
 	until read -r alive left code <"$said"; do sleep 0.05; done
 	grep -q "^0*$code-.* r-xp 00000000 00:00 0" "/proc/$target/maps"
 	"$DRIVERS/alloc_hooks" "$target" 1
-	grep sprof "/proc/$target/maps"
-	[ "$(grep -c sprof "/proc/$target/maps")" -eq 2 ] # of the one that seems to be alive
+	grep memfd:sprof "/proc/$target/maps"
+	[ "$(grep -c memfd:sprof "/proc/$target/maps")" -eq 2 ] # of the one that seems to be alive
 	grep -q "^0*$alive-" "/proc/$target/maps"
 	[ -z "$(grep "^0*$left-" "/proc/$target/maps")" ]
 	[ -z "$(grep "^0*$code-.* r-xp 00000000 00:00 0" "/proc/$target/maps")" ]
