@@ -147,7 +147,7 @@ does_not_crash() {
 	[[ $stderr == *"sprof: cannot fetch debug files: DEBUGINFOD_URLS names no server"$'\n'"hint: export DEBUGINFOD_URLS="* ]]
 	${CC:-cc} -shared -o libdebuginfod.so.1 -x c /dev/null
 	run --separate-stderr env LD_LIBRARY_PATH="$PWD" DEBUGINFOD_URLS=http://127.0.0.1:1 \
-		"$SPROF" record --debuginfod -p 1
+		"$SPROF" record --debuginfod -p $$
 	[ "$status" -eq 1 ]
 	[[ $stderr == *"sprof: cannot load 'libdebuginfod.so.1': it is not installed, or too old"$'\n'"hint: apt-get install libdebuginfod1"* ]]
 	[ ! -e data ]
