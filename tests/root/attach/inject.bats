@@ -160,7 +160,7 @@ while time.time() < end and not os.path.exists(os.environ["END_FILE"]): sum(i * 
 @test "refused: a seccomp filter" {
 	needs_no_filter
 	target "$TARGETS/seccomped" trace 60
-	[ "$(id -u)" = 0 ] || refused "a seccomp filter decides"
+	[ "$(id -u)" = 0 ] || refused "it has 1 seccomp filters, sprof 0"
 	[ "$(id -u)" != 0 ] || refused "its seccomp filter has another process decide over munmap(2)"
 }
 
