@@ -282,11 +282,5 @@ uint64_t facts_count(const struct profile *p, const char *counter)
 const struct fact_gpu_device *facts_gpu_device(const struct profile *p, uint64_t pid,
 					       uint64_t device)
 {
-	size_t nr;
-	const struct fact_gpu_device *d = facts_rows(p, FACT_GPU_DEVICE, &nr);
-
-	for (size_t i = 0; i < nr; i++)
-		if (d[i].pid == pid && d[i].device == device)
-			return &d[i];
-	return NULL;
+	return facts_find(p, FACT_GPU_DEVICE, (const uint64_t[]){ pid, device });
 }

@@ -33,21 +33,29 @@ static void grow(struct intern *t)
 	t->nr_slots = nr_slots;
 }
 
+/* The slot of that hash and content, or the empty one where it would be. `equal`: NULL = any. */
+static inline size_t find_slot(const struct intern *t, uint32_t hash, intern_equal *equal,
+			       const void *owner, const void *key)
+{
+	size_t mask = t->nr_slots - 1, at = hash & mask;
+
+	for (; t->slots[at].id != EMPTY; at = (at + 1) & mask)
+		if (t->slots[at].hash == hash && (!equal || equal(owner, t->slots[at].id, key)))
+			break;
+	return at;
+}
+
 uint32_t intern_id(struct intern *t, uint32_t hash, uint32_t next_id, intern_equal *equal,
 		   const void *owner, const void *key)
 {
-	size_t mask, at;
+	struct intern_slot *slot;
 
 	if (4 * t->nr >= 3 * t->nr_slots)
 		grow(t);
-	mask = t->nr_slots - 1;
-	for (at = hash & mask; t->slots[at].id != EMPTY; at = (at + 1) & mask) {
-		const struct intern_slot *slot = &t->slots[at];
-
-		if (slot->hash == hash && equal(owner, slot->id, key))
-			return slot->id;
-	}
-	t->slots[at] = (struct intern_slot){ .hash = hash, .id = next_id };
+	slot = &t->slots[find_slot(t, hash, equal, owner, key)];
+	if (slot->id != EMPTY)
+		return slot->id;
+	*slot = (struct intern_slot){ .hash = hash, .id = next_id };
 	t->nr++;
 	return next_id;
 }
@@ -55,26 +63,12 @@ uint32_t intern_id(struct intern *t, uint32_t hash, uint32_t next_id, intern_equ
 uint32_t intern_find(const struct intern *t, uint32_t hash, intern_equal *equal, const void *owner,
 		     const void *key)
 {
-	size_t mask = t->nr_slots - 1, at;
-
-	if (!t->nr_slots)
-		return EMPTY;
-	for (at = hash & mask; t->slots[at].id != EMPTY; at = (at + 1) & mask)
-		if (t->slots[at].hash == hash && equal(owner, t->slots[at].id, key))
-			return t->slots[at].id;
-	return EMPTY;
+	return t->nr_slots ? t->slots[find_slot(t, hash, equal, owner, key)].id : EMPTY;
 }
 
 uint32_t intern_guess(const struct intern *t, uint32_t hash)
 {
-	size_t mask = t->nr_slots - 1, at;
-
-	if (!t->nr_slots)
-		return EMPTY;
-	for (at = hash & mask; t->slots[at].id != EMPTY; at = (at + 1) & mask)
-		if (t->slots[at].hash == hash)
-			return t->slots[at].id;
-	return EMPTY;
+	return t->nr_slots ? t->slots[find_slot(t, hash, NULL, NULL, NULL)].id : EMPTY;
 }
 
 void intern_fini(struct intern *t)

@@ -86,19 +86,6 @@ static const char *comm_of(const struct profile *p, uint64_t process)
 	return first;
 }
 
-/* Returns the row of a process in facts that begin with its number. */
-static const void *row_of(const struct profile *p, enum fact_kind kind, size_t size,
-			  uint64_t process)
-{
-	size_t nr;
-	const char *rows = facts_rows(p, kind, &nr);
-
-	for (size_t i = 0; i < nr; i++)
-		if (*(const uint64_t *)(rows + i * size) == process)
-			return rows + i * size;
-	return NULL;
-}
-
 static const char *text(const struct profile *p, uint64_t id)
 {
 	return profile_str(p, (uint32_t)id);
@@ -106,9 +93,8 @@ static const char *text(const struct profile *p, uint64_t id)
 
 static void label_process(struct push_labels *labels, const struct profile *p, uint64_t process)
 {
-	const struct fact_process *known =
-		row_of(p, FACT_PROCESS, sizeof(struct fact_process), process);
-	const struct fact_rank *rank = row_of(p, FACT_RANK, sizeof(struct fact_rank), process);
+	const struct fact_process *known = facts_find(p, FACT_PROCESS, &process);
+	const struct fact_rank *rank = facts_find(p, FACT_RANK, &process);
 	const char *comm = comm_of(p, process);
 
 	push_labels_set(labels, "service.name", comm);
@@ -133,8 +119,7 @@ static void label_process(struct push_labels *labels, const struct profile *p, u
 static void label_resource(struct push_labels *labels, const struct profile *p, uint64_t process)
 {
 	static const char *const guessed[] = { "service.name", "host.name" };
-	const struct fact_resource *r =
-		row_of(p, FACT_RESOURCE, sizeof(struct fact_resource), process);
+	const struct fact_resource *r = facts_find(p, FACT_RESOURCE, &process);
 	struct push_labels said = { 0 };
 
 	if (!r)
