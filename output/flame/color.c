@@ -74,9 +74,13 @@ static int group_of_reason(const char *name)
 	return -1;
 }
 
-/* Of a frame whose reason is not there, as with --by lock. */
-static int group_without_reason(const char *name)
+/* A name that is no reason is that of an object, as with --by lock. */
+static int group_of_wait(const char *name)
 {
+	int group = group_of_reason(name);
+
+	if (group >= 0)
+		return group;
 	return begins_with(name, "lock ") || !strcmp(name, "GIL") || !strcmp(name, "unknown lock")
 		       ? WAIT_LOCK
 		       : WAIT_OTHER;
@@ -91,12 +95,10 @@ static bool is_wait(const struct tree *tree, uint32_t node)
 static int wait_group_of(const struct tree *tree, uint32_t node)
 {
 	uint32_t top = node;
-	int group;
 
 	for (int i = 0; i < WAIT_FRAMES && is_wait(tree, tree->nodes[top].parent); i++)
 		top = tree->nodes[top].parent;
-	group = group_of_reason(tree_function_of(tree, top)->name);
-	return group < 0 ? group_without_reason(tree_function_of(tree, top)->name) : group;
+	return group_of_wait(tree_function_of(tree, top)->name);
 }
 
 /* A hash (FNV-1a) of the module, or of the name if there is none: the same on every machine. */
@@ -132,12 +134,9 @@ void color_function_class(const struct tree_function *f, char ret_class[COLOR_NA
 {
 	const struct hue *hue = &hues[f->kind < NR_FUNCTION_KINDS ? f->kind : FUNCTION_UNKNOWN];
 	unsigned step = hue->saturation && f->kind != FUNCTION_THREAD ? step_of(f) : STEPS / 2;
-	int group;
 
-	if (f->kind == FUNCTION_WAIT) {
-		group = group_of_reason(f->name);
-		step = (unsigned)(group < 0 ? group_without_reason(f->name) : group);
-	}
+	if (f->kind == FUNCTION_WAIT)
+		step = (unsigned)group_of_wait(f->name);
 	write_class(f, step, ret_class);
 }
 

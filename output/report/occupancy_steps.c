@@ -21,7 +21,6 @@ struct edge {
 };
 
 struct sweep {
-	const struct profile *p;
 	const struct fact_gpu_activity *activities;
 	const struct fact_gpu_device *device; /* of the current GPU, or NULL */
 	uint64_t ppm;
@@ -99,7 +98,7 @@ static void add_step(struct sweep *s, const struct fact_gpu_activity *a, uint64_
 
 struct occupancy_step *occupancy_steps(const struct profile *p, size_t *ret_nr)
 {
-	struct sweep s = { .p = p };
+	struct sweep s = { 0 };
 	size_t nr_rows, nr;
 	struct edge *edges;
 

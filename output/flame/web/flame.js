@@ -286,6 +286,7 @@ const KEYS = {
 
 /* Each of these keys means the next value of something, so those that wait count one by one. */
 const NEED_ALL = "irlkot";
+const act = key => NEED_ALL.includes(key) ? whenAll(KEYS[key]) : KEYS[key]();
 
 function onEscape(typing) {
 	const used = head.input.value !== "" || search.marked >= 0 || typing;
@@ -331,10 +332,7 @@ function onKey(event) {
 	} else if (/^Arrow(Left|Right|Up|Down)$/.test(key)) {
 		move(key);
 	} else if (Object.hasOwn(KEYS, key)) {
-		if (NEED_ALL.includes(key))
-			whenAll(KEYS[key]);
-		else
-			KEYS[key]();
+		act(key);
 	} else {
 		return;
 	}

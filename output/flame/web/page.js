@@ -74,7 +74,7 @@ function makeBelow() {
 }
 
 function makeToggle([key, text, letter, title, icon]) {
-	const b = button(text, `${text}: ${title} (${letter})`, () => NEED_ALL.includes(letter) ? whenAll(KEYS[letter]) : KEYS[letter]());
+	const b = button(text, `${text}: ${title} (${letter})`, () => act(letter));
 	b.prepend(makeIcon(icon));
 	listeners.mode.push(() => {
 		b.setAttribute("aria-pressed", String(mode[key]));
