@@ -203,10 +203,13 @@ static const char *origin_of(const struct merge_opts *o, const struct profile *p
 static void number_processes_of_hosts(struct merging *m, const struct profile *p,
 				      struct number_map *pids)
 {
-	uint32_t *numbers = hosts_numbers(p);
+	uint32_t *numbers;
 	bool is_new;
 
-	for (size_t i = 0; i < p->nr_threads && p->has_hosts; i++)
+	if (!p->has_hosts)
+		return;
+	numbers = hosts_numbers(p);
+	for (size_t i = 0; i < p->nr_threads; i++)
 		if (numbers[i] != p->threads[i].pid) {
 			uint32_t *pid = number_map_at(pids, hosts_process(&p->threads[i]), &is_new);
 

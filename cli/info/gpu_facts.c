@@ -28,15 +28,6 @@ static bool exists(const char *root, const char *path, int mode)
 	return found;
 }
 
-static FILE *open_text(const char *root, const char *path)
-{
-	char *whole = xasprintf("%s%s", root, path);
-	FILE *f = fopen(whole, "re");
-
-	free(whole);
-	return f;
-}
-
 /*
  * Opens /dev/nvidiactl as the driver's libraries do. -ENXIO: the file exists without the driver;
  * libcuda creates it where it may.
@@ -161,7 +152,7 @@ static void look_at_path(struct mapped *m, const char *path)
 static bool read_maps(const char *root, pid_t pid, struct mapped *ret)
 {
 	char *path = xasprintf("/proc/%d/maps", (int)pid);
-	FILE *f = open_text(root, path);
+	FILE *f = gpu_needs_open(root, path);
 	size_t size = 0;
 	char *line = NULL;
 

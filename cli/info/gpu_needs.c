@@ -27,7 +27,7 @@ struct search {
 	char best_folder[256], newest_folder[256];
 };
 
-static FILE *open_text(const char *root, const char *path)
+FILE *gpu_needs_open(const char *root, const char *path)
 {
 	char *whole = xasprintf("%s%s", root, path);
 	FILE *f = fopen(whole, "re");
@@ -39,7 +39,7 @@ static FILE *open_text(const char *root, const char *path)
 /* The file says "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.159.01 ...". */
 bool gpu_needs_driver_version(const char *root, char *ret, size_t size)
 {
-	FILE *f = open_text(root, "/proc/driver/nvidia/version");
+	FILE *f = gpu_needs_open(root, "/proc/driver/nvidia/version");
 	char line[256], *save, *word;
 	bool found = false;
 
@@ -175,7 +175,7 @@ static void find_cupti(const char *root, struct gpu_facts *ret)
 /* Returns the first line of a file that begins with the key and ':'; false if there is none. */
 static bool read_setting(const char *root, const char *path, const char *key, long *ret)
 {
-	FILE *f = open_text(root, path);
+	FILE *f = gpu_needs_open(root, path);
 	char line[256], *end;
 	size_t length = strlen(key);
 	bool found = false;

@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #include "cli/info/gpu_facts.h"
 
@@ -15,6 +16,8 @@ enum gpu_need { GPU_NEED_CUPTI, GPU_NEED_COUNTERS, GPU_NEED_ATTACH, NR_GPU_NEEDS
 /* Labels in text, and keys in JSON. */
 extern const char *const gpu_need_names[NR_GPU_NEEDS], *const gpu_need_keys[NR_GPU_NEEDS];
 
+/* Opens a file below the root for reading. NULL: it cannot be. */
+FILE *gpu_needs_open(const char *root, const char *path);
 /* may_ptrace: this process has CAP_SYS_PTRACE. root: as in gpu_facts.h. */
 void gpu_needs_of_host(const char *root, bool may_ptrace, struct gpu_facts ret[NR_GPU_NEEDS]);
 /* The version of the loaded driver, such as "580.159.01". False: it is not known. */

@@ -94,6 +94,7 @@ void info_waits_text(struct buffer *b, const struct profile *p)
 	const struct fact_thread_time *rows = rows_of(p, &nr);
 	const struct fact_thread_time sum = sum_of(rows, nr);
 	const struct fact_thread_time **order;
+	size_t beyond = nr_beyond(p, rows, nr);
 	struct grid g;
 
 	if (!nr)
@@ -113,11 +114,11 @@ void info_waits_text(struct buffer *b, const struct profile *p)
 		buffer_printf(b, "...  and %zu more: --json lists all\n", nr - MAX_ROWS);
 	if (p->sums.nr)
 		grid_report_add_sums(b, &p->sums);
-	if (nr_beyond(p, rows, nr))
+	if (beyond)
 		buffer_printf(b,
 			      "%zu of these threads were watched outside of the wanted time, too, "
 			      "and all of that is counted\n",
-			      nr_beyond(p, rows, nr));
+			      beyond);
 	grid_fini(&g);
 	free(order);
 }
