@@ -123,7 +123,7 @@ agrees_with_perf() {
 	run "$SPROF" info perf.data
 	echo "$output"
 	[[ $output == *'source'*'perf record'*'event'*'cpu-clock'* || $output == *cycles* ]]
-	! grep -q '^sprof ' <<<"$output"
+	! grep -q '^sprof ' <<<"$output" || false
 	grep -q '^perf  *[0-9]' <<<"$output"
 	"$SPROF" info --json perf.data | jq -e 'has("sprof") | not'
 	[ "perf version $("$SPROF" info --json perf.data | jq -r .perf)" = "$(perf --version)" ]

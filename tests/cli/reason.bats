@@ -88,7 +88,7 @@ setup() {
 	grep -q '>waiting: lock</text>' flame.svg
 	# A picture of CPU time names no waits.
 	printf 'main;work 3\n' | "$SPROF" flame --no-js - >cpu.svg
-	! grep -q 'waiting: lock\|sleep, poll' cpu.svg
+	! grep -q 'waiting: lock\|sleep, poll' cpu.svg || false
 }
 
 # What a wait was for may have any name, that of another reason, too.
@@ -112,7 +112,7 @@ objects() {
 	[ "$(grep -o '<g class="w[0-9]"><rect' flame.svg | cut -d'"' -f2 | paste -sd' ')" = "w0 w1 w3" ]
 	# By lock there are no reasons: the locks are drawn as such.
 	printf 'main;a;lock wait_[w];lock 0x7f12_[w] 3\nmain;b;lock wait_[w] 2\n' | "$SPROF" flame --no-js --by lock - >locks.svg
-	! grep -q '<g class="w[1-9]"' locks.svg
+	! grep -q '<g class="w[1-9]"' locks.svg || false
 	[ "$(grep -c '<g class="w0"><title>' locks.svg)" = 5 ]
 }
 

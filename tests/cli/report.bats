@@ -132,7 +132,7 @@ tree() { # options: "total self function" of every line of the tree
 	for width in 60 80 100; do
 		[ "$(on_terminal $width 'LC_ALL=C.UTF-8 NO_COLOR=1 TERM=xterm' | tail -n +5 | wc -L)" -le $width ]
 	done
-	! on_terminal 80 'LC_ALL=C NO_COLOR=1 TERM=xterm' | grep -q $'\e\\['
+	! on_terminal 80 'LC_ALL=C NO_COLOR=1 TERM=xterm' | grep -q $'\e\\[' || false
 	on_terminal 80 'LC_ALL=C TERM=xterm' | grep -q $'\e\\[1m'
 	"$SPROF" report --tree -n 0 deep.folded | grep -q "$(printf '%0200d' 0)"
 }

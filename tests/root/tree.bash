@@ -77,7 +77,7 @@ started_by_target() {
 	bash -c '"$@" & while kill -0 $! 2>/dev/null; do for ((j = 0; j < 5000; j++)); do :; done; done' bash \
 		bash -c 'exec "$0" record -s "$1" -F 499 -d 2s -o "$2" -p $PPID 2>"$3"' "$SPROF" "$source" "$data" "$log"
 	cat "$log"
-	! grep -q 'warning\|has started' "$log"
+	! grep -q 'warning\|has started' "$log" || false
 	[ "$("$SPROF" fold "$data" | sed 's/;.*//' | sort -u)" = bash ]
 }
 

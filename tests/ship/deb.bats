@@ -22,7 +22,7 @@ setup() {
 	[ -z "$(PATH=$PATH:/usr/sbin getcap -r root)" ]
 	[ -z "$(find root -perm /6000)" ]
 	grep -q '^ExecStart=/usr/bin/sprof record -a ' root/usr/lib/systemd/system/sprof.service
-	! grep -q 'usr/local\|deploy/' root/usr/lib/systemd/system/sprof.service
+	! grep -q 'usr/local\|deploy/' root/usr/lib/systemd/system/sprof.service || false
 	# No scripts run when it is installed.
 	[ "$(dpkg-deb -I "$DEB" | grep -c ' \(preinst\|postinst\|prerm\|postrm\)$')" -eq 0 ]
 }
@@ -36,7 +36,7 @@ setup() {
 		dpkg -S "*/$library" | cut -d: -f1 | sort -u >packages
 		grep -qwf packages depends || { echo "$library"; return 1; }
 	done
-	! grep -q 'libcurl\|capstone\|debuginfod' depends
+	! grep -q 'libcurl\|capstone\|debuginfod' depends || false
 	dpkg-deb -f "$DEB" Recommends | grep -q libcurl4
 	[ "$(dpkg-deb -f "$DEB" Version)" = "$("$SPROF" --version | cut -d' ' -f2)" ]
 	dpkg-deb -e "$DEB" control

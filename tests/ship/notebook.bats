@@ -94,7 +94,7 @@ picture() {
 	[ "$(jq -r '.[1][] | select(.output_type == "error") | .ename' out.json)" = ZeroDivisionError ]
 	jq -r '.[1][] | select(.output_type == "error") | .traceback[]' out.json | sed 's/\x1b\[[0-9;]*m//g' | tee traceback
 	grep -q 'total // 0' traceback
-	! grep -q 'run_code\|notebook.py' traceback
+	! grep -q 'run_code\|notebook.py' traceback || false
 	[ "$(jq -r '.[2][].text' out.json)" = '1 False' ]
 }
 

@@ -62,7 +62,7 @@ needs_tracefs() {
 	"$SPROF" info data
 	grep -E ';(few|many)' folded
 	near "$(weight page-faults many)" 2100 1
-	! grep -F '[unknown];' folded
+	! grep -F '[unknown];' folded || false
 	# Those of before are whole, and of the others each is counted.
 	grep -qE ';main;(few|many)' folded
 	local told

@@ -18,7 +18,7 @@ waiting_of() { # recording OPTIONS...
 	waiting_of data --idle >all
 	cat busy
 	for thread in accepts loops pool; do
-		! grep "^$thread" busy
+		! grep "^$thread" busy || false
 		awk -v t="$thread" '$1 ~ "^" t { ms += $NF } END { exit ms < 800 || ms > 2000 }' all
 	done
 	for thread in handler calls contends; do

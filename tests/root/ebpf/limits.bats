@@ -162,5 +162,5 @@ wait_until_held() { # -ge|-lt DESCRIPTORS TRIES
 	# At most 256 deleted files are kept for their names.
 	[ "$fds_last" -lt $((fds_first + 400)) ]
 	[ "$kib_last" -lt $((kib_first * 3 / 2 + 20000)) ]
-	! grep -q 'mapped files' "$place/stderr"
+	! grep -q 'mapped files' "$place/stderr" || false
 }

@@ -33,7 +33,7 @@ hears() { # PATTERN
 	wait_until hears '^STATUS=Sampling at 99 Hz: [0-9]* samples, 0 lost, [0-9]* bytes written$'
 	sleep 1.2
 	[ "$(grep -c '^WATCHDOG=1$' "$heard")" -ge 3 ]
-	! hears '^STOPPING=1'
+	! hears '^STOPPING=1' || false
 	kill -TERM $recorder
 	wait $recorder
 	wait_until hears '^STOPPING=1|STATUS='
@@ -63,7 +63,7 @@ scraped() { # PATTERN
 	grep -q '^sprof_cpu_seconds_total{part="bpf"} 0\.[0-9]*$' "$BATS_TEST_TMPDIR/metrics"
 	grep -q '^sprof_resident_memory_bytes [1-9][0-9]\{6,\}$' "$BATS_TEST_TMPDIR/metrics"
 	# Each line is a comment, or a name with a value.
-	! grep -vE '^# (HELP|TYPE) sprof_[a-z_]+ |^sprof_[a-z_]+(\{[a-z]+="[^"]*"(,[a-z]+="[^"]*")*\})? [0-9.]+$' "$BATS_TEST_TMPDIR/metrics"
+	! grep -vE '^# (HELP|TYPE) sprof_[a-z_]+ |^sprof_[a-z_]+(\{[a-z]+="[^"]*"(,[a-z]+="[^"]*")*\})? [0-9.]+$' "$BATS_TEST_TMPDIR/metrics" || false
 	# Only this machine can ask.
 	grep -qi "^ *[0-9]*: 0100007F:$(printf %04X "$port") 00000000:0000 0A" /proc/net/tcp
 	# Two hundred connections that say nothing, or never end: it samples on, and answers.
@@ -99,7 +99,7 @@ time.sleep(60)' "$port"
 	sed "s|^ExecStart=[^ ]*|ExecStart=$(command -v true)|" deploy/sprof.service >"$BATS_TEST_TMPDIR/sprof.service"
 	run systemd-analyze verify --man=no "$BATS_TEST_TMPDIR/sprof.service"
 	[ "$status" -eq 0 ]
-	! grep -F "sprof.service" <<<"$output"
+	! grep -F "sprof.service" <<<"$output" || false
 }
 
 # The rights of the unit: another user, these capabilities and no others, no new privileges.

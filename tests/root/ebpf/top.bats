@@ -243,7 +243,7 @@ terminal_is_as_before() {
 	wait_for 'The program runs on'
 	keys e
 	wait_for '^status 143'
-	! pgrep -f "^$TARGETS/shares 60001$"
+	! pgrep -f "^$TARGETS/shares 60001$" || false
 }
 
 # bats test_tags=full
@@ -253,13 +253,13 @@ terminal_is_as_before() {
 	top -p ${pids[0]}
 	keys C-z
 	wait_for 'Stopped'
-	! shown | grep -q 'own .*of a CPU'
+	! shown | grep -q 'own .*of a CPU' || false
 	type_line fg
 	wait_for 'own .*of a CPU'
 	wait_for ' part_50$'
 	keys q
 	wait_until_gone 'own .*of a CPU'
-	! pgrep -f "^$SPROF top -p ${pids[0]}$"
+	! pgrep -f "^$SPROF top -p ${pids[0]}$" || false
 }
 
 @test "names that a target chooses tell the terminal nothing" {
@@ -281,7 +281,7 @@ terminal_is_as_before() {
 	"$SPROF" top -F 499 -d 2s -p ${pids[0]} >"$BATS_TEST_TMPDIR/table" 2>"$BATS_TEST_TMPDIR/messages"
 	grep -q 'printing one table' "$BATS_TEST_TMPDIR/messages"
 	grep -qE '^ *(4[4-9]|5[0-6])% .* part_50 ' "$BATS_TEST_TMPDIR/table"
-	! grep -q $'\e' "$BATS_TEST_TMPDIR/table"
+	! grep -q $'\e' "$BATS_TEST_TMPDIR/table" || false
 	"$SPROF" top --once --by process -d 1s -p ${pids[0]} | grep -q "shares"
 	"$SPROF" top --once -n 2 -- "$TARGETS/shares" 500 | grep -q part_50
 }

@@ -38,9 +38,9 @@ most() { # as share_of: at least nine tenths
 	most wants_lock "lock wait" 'lock lock \(waiting\)_\[w\];woken by holds_lock_\[w\];.*futex_wake_\[k\];.*;holds_lock;run;'
 	# A timer wakes in an interrupt: what it interrupted is left out.
 	most polls "poll wait" 'woken by an interrupt_\[w\];.*hrtimer_wakeup_\[k\];[^ ]*(apic_timer|hrtimer)_interrupt_\[k\]( |$)|hrtimer'
-	! grep -E 'woken by an interrupt_\[w\].*;(run|start_thread|main)[; ]' waiting
+	! grep -E 'woken by an interrupt_\[w\].*;(run|start_thread|main)[; ]' waiting || false
 	# The part of a wait for a CPU has no waker.
-	! grep 'woken by' runnable
+	! grep 'woken by' runnable || false
 }
 
 # bats test_tags=full
@@ -138,7 +138,7 @@ end = time.time() + 1
 while time.time() < end: poll.poll(20)'
 	fold_waits data
 	most python3 "poll wait" 'poll wait_\[w\];pipe \[eventpoll\]_'
-	! grep -q 'epoll set' waiting
+	! grep -q 'epoll set' waiting || false
 }
 
 # bats test_tags=full

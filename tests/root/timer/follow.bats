@@ -20,7 +20,7 @@ samples_of() {
 	"$SPROF" record -v -o "$data" --source timer -F 999 -d 3s -p $target
 	[ "$(samples_of shares)" -ge 5 ]
 	for child in $old $(pgrep -P $target); do
-		! grep -E '^[0-9a-f]*5f0f000-' /proc/$child/maps
+		! grep -E '^[0-9a-f]*5f0f000-' /proc/$child/maps || false
 		[ -z "$(cat /proc/$child/timers)" ]
 	done
 	ends_well
