@@ -205,12 +205,12 @@ void call_counts_free(struct call_counts *p)
 	free(p);
 }
 
-int call_counts_add_process(struct call_counts *p, pid_t pid)
+int call_counts_add_process(struct call_counts *p, pid_t pid, bool from_exec)
 {
-	uint32_t key = (uint32_t)pid, one = 1;
+	uint32_t key = (uint32_t)pid, counts = !from_exec;
+	int map = bpf_map__fd(p->skel->maps.counted);
 
-	return bpf_map_update_elem(bpf_map__fd(p->skel->maps.counted), &key, &one, BPF_ANY) ? -errno
-											    : 0;
+	return bpf_map_update_elem(map, &key, &counts, BPF_ANY) ? -errno : 0;
 }
 
 pid_t call_counts_next_process(const struct call_counts *p, pid_t pid)

@@ -26,8 +26,11 @@ struct call_counts;
 int call_counts_new(bool system_wide, bool no_children, struct call_counts **ret_counts);
 void call_counts_free(struct call_counts *counts); /* NULL is fine; removes all probes */
 
-/* Counts this process, and those that it forks from now on if they count. 0 or -errno. */
-int call_counts_add_process(struct call_counts *counts, pid_t pid);
+/*
+ * Counts this process, or with from_exec the next program that it executes, and those that it forks
+ * from then on if they count. 0 or -errno.
+ */
+int call_counts_add_process(struct call_counts *counts, pid_t pid, bool from_exec);
 /* The counted process after `pid`, or the first one (pid 0); 0 after the last. */
 pid_t call_counts_next_process(const struct call_counts *counts, pid_t pid);
 

@@ -344,13 +344,18 @@ void record_calls_free(struct record_calls *c)
 	free(c);
 }
 
-int record_calls_add_child(struct record_calls *c, pid_t pid)
+static int count_in(struct record_calls *c, pid_t pid, bool from_exec)
 {
-	int err = c ? call_counts_add_process(c->probes, pid) : 0;
+	int err = call_counts_add_process(c->probes, pid, from_exec);
 
 	if (err)
 		log_error(-err, "count calls of process %d", (int)pid);
 	return err;
+}
+
+int record_calls_add_child(struct record_calls *c, pid_t pid)
+{
+	return c ? count_in(c, pid, true) : 0;
 }
 
 int record_calls_add_process(struct record_calls *c, pid_t id)
@@ -361,7 +366,7 @@ int record_calls_add_process(struct record_calls *c, pid_t id)
 	/* If the process has ended, the source reports that. */
 	if (!c || proc_status_read(id, &status))
 		return 0;
-	err = record_calls_add_child(c, status.process);
+	err = count_in(c, status.process, false);
 	if (!err)
 		look_at_process(c, status.process);
 	return err;

@@ -34,7 +34,7 @@ struct {
 	__uint(max_entries, 16384);
 	__type(key, __u32);
 	__type(value, __u32);
-} counted SEC(".maps"); /* by process */
+} counted SEC(".maps"); /* by process; 0: it counts from its next exec on */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -93,10 +93,14 @@ struct {
 static __always_inline bool is_counted(__u32 tgid)
 {
 	__u64 now = bpf_ktime_get_ns();
+	const __u32 *counts;
 
 	if (now < begin_ns || now >= end_ns)
 		return false;
-	return system_wide || bpf_map_lookup_elem(&counted, &tgid);
+	if (system_wide)
+		return true;
+	counts = bpf_map_lookup_elem(&counted, &tgid);
+	return counts && *counts;
 }
 
 SEC("uprobe")
@@ -321,8 +325,11 @@ int on_exec(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct task_struct *task = (void *)ctx->args[0];
 	__u32 tgid = BPF_CORE_READ(task, tgid);
+	__u32 *counts = bpf_map_lookup_elem(&counted, &tgid);
 
-	if (system_wide || bpf_map_lookup_elem(&counted, &tgid))
+	if (counts)
+		*counts = 1;
+	if (system_wide || counts)
 		__sync_fetch_and_add(&nr_execs, 1);
 	return 0;
 }

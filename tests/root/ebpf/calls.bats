@@ -21,6 +21,13 @@ calls_of() { # FUNCTION
 	[ "$("$SPROF" report --calls "$data" | head -2 | awk '{ print $1, $NF }' | tr '\n' ' ')" = "Calls In 30 calls " ]
 }
 
+@test "what sprof calls before it executes a program is not counted" {
+	local libc
+	libc=$(ldd "$SPROF" | awk '/libc\.so/ { print $3 }')
+	"$SPROF" record -q -o "$data" --calls "$libc:execvp" -- "$TARGETS/calls" 100
+	[ "$(counted execvp)" = "0 true" ]
+}
+
 @test "a process that was attached to is counted from then on, and another of the same file is not" {
 	mkfifo "$BATS_TEST_TMPDIR/go"
 	start "$TARGETS/calls" 2000 "$BATS_TEST_TMPDIR/go"
