@@ -67,11 +67,13 @@ struct module_entry {
 _Static_assert(sizeof(struct module_entry) == 24, "no holes");
 
 #define EXEC_ID_ANY 0xffffffffu
+/* A program that sprof starts: until its exec the process runs sprof's code, and is no target. */
+#define EXEC_ID_NOT_YET 0xfffffffeu
 
 struct process_entry {
 	__u32 maps;	    /* arena index of the first struct map_entry */
 	__u32 nr_maps;	    /* 0: nothing known yet */
-	__u32 exec_id;	    /* low bits of task->self_exec_id of its image, or EXEC_ID_ANY */
+	__u32 exec_id;	    /* low bits of task->self_exec_id of its image, or EXEC_ID_... */
 	__u32 epoch;	    /* changes when addresses change their meaning; part of a stack's key */
 	__u32 nr_snapshots; /* sent since the table was published */
 	__u32 python;	    /* index in the pythons map; 0: runs no Python */

@@ -78,6 +78,14 @@ static __always_inline void count(__u32 which)
 		(*value)++;
 }
 
+/* The entry of a process; NULL: it is not known, or has still to execute what is sampled. */
+static __always_inline struct process_entry *find_target(__u32 tgid)
+{
+	struct process_entry *p = bpf_map_lookup_elem(&processes, &tgid);
+
+	return p && p->exec_id != EXEC_ID_NOT_YET ? p : NULL;
+}
+
 static __always_inline __u64 wakeup_flag(void)
 {
 	if (bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) > wakeup_bytes)

@@ -172,7 +172,7 @@ static __always_inline struct walk_state *state_for_task(void)
 static __always_inline int on_event(struct bpf_perf_event_data *ctx, bool latency)
 {
 	__u32 tgid = bpf_get_current_pid_tgid() >> 32;
-	struct process_entry *p = bpf_map_lookup_elem(&processes, &tgid);
+	struct process_entry *p = find_target(tgid);
 	struct walk_state *st;
 
 	if (!is_target(p, tgid))
@@ -221,7 +221,7 @@ SEC("tp")
 int on_tracepoint(void *ctx)
 {
 	__u32 tgid = bpf_get_current_pid_tgid() >> 32;
-	struct process_entry *p = bpf_map_lookup_elem(&processes, &tgid);
+	struct process_entry *p = find_target(tgid);
 	__u32 number = bpf_get_attach_cookie(ctx);
 	struct walk_state *st;
 
@@ -241,7 +241,7 @@ SEC("perf_event")
 int on_growth(struct bpf_perf_event_data *ctx)
 {
 	__u32 tgid = bpf_get_current_pid_tgid() >> 32;
-	struct process_entry *p = bpf_map_lookup_elem(&processes, &tgid);
+	struct process_entry *p = find_target(tgid);
 	struct walk_state *st;
 	__u64 bytes;
 

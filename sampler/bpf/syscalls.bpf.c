@@ -93,7 +93,7 @@ static __always_inline bool is_counted(struct task_struct *task)
 {
 	__u32 tgid = task->tgid;
 
-	if (system_wide ? tgid == recorder : !bpf_map_lookup_elem(&processes, &tgid))
+	if (system_wide ? tgid == recorder : !find_target(tgid))
 		return false;
 	return !callers_only || task_is_readable((void *)task);
 }

@@ -37,24 +37,42 @@ static __always_inline bool is_target_process(__u32 tgid)
 	return system_wide || bpf_map_lookup_elem(&processes, &tgid);
 }
 
-/* Begins to watch all threads of targets that are not watched yet. */
-SEC("iter/task")
-int watch_threads(struct bpf_iter__task *ctx)
+/* Begins to watch a thread unless it is watched already. false: there is no memory for it. */
+static __always_inline bool watch_thread(struct task_struct *task)
 {
-	struct task_struct *task = ctx->task;
-	struct waiter *t;
+	struct waiter *t = bpf_task_storage_get(&waiters, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 
-	if (!task || !may_be_watched(task) || !is_target_process(task->tgid) ||
-	    (task->flags & PF_EXITING))
-		return 0;
-	t = bpf_task_storage_get(&waiters, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!t || t->start_ns)
-		return 0;
+		return t;
 	t->state = wait_state_of(task, false, task->__state);
 	t->run_delay = run_delay_of(task);
 	t->switches = task->nvcsw + task->nivcsw;
 	t->began_on_cpu = task->on_cpu;
 	t->start_ns = bpf_ktime_get_ns(); /* last: from here on its switches count */
+	return true;
+}
+
+/* Begins to watch all threads of targets that are not watched yet. */
+SEC("iter/task")
+int watch_threads(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+
+	if (task && may_be_watched(task) && (system_wide || find_target(task->tgid)) &&
+	    !(task->flags & PF_EXITING))
+		watch_thread(task);
+	return 0;
+}
+
+/*
+ * The program that sprof starts is watched from its exec on. Its process is known, whether or not
+ * the main object has already noted the exec.
+ */
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(watch_started_program, struct task_struct *task)
+{
+	if (!end_ns && may_be_watched(task) && is_target_process(task->tgid) && !watch_thread(task))
+		count(COUNTER_LOST);
 	return 0;
 }
 

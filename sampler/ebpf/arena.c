@@ -1,7 +1,7 @@
 /*
- * The arena is an array of maps of 1 MiB, the shards, each created and mapped when it is first
- * needed. Free words between used ones form a list of extents in the order of their addresses; the
- * first that is large enough is taken, so the arena stays as short as it can. Extents begin at
+ * The arena is an array of maps of 1 MiB, the shards, each but the first created and mapped when it
+ * is needed. Free words between used ones form a list of extents in the order of their addresses;
+ * the first that is large enough is taken, so the arena stays as short as it can. Extents begin at
  * multiples of MAP_ENTRY_WORDS, because map entries are read as 64-bit words.
  */
 #include "sampler/ebpf/arena.h"
@@ -34,15 +34,6 @@ struct arena {
 	struct extent *free; /* below it; sorted, not adjacent */
 	size_t nr_free, capacity;
 };
-
-struct arena *arena_new(int outer_fd, uint32_t max_shards)
-{
-	struct arena *a = xcalloc(1, sizeof(*a));
-
-	a->outer_fd = outer_fd;
-	a->max_shards = max_shards;
-	return a;
-}
 
 uint64_t arena_bytes(const struct arena *a)
 {
@@ -89,6 +80,20 @@ static int add_shard(struct arena *a)
 	a->shards[key] = words;
 	a->nr_shards++;
 	return 0;
+}
+
+struct arena *arena_new(int outer_fd, uint32_t max_shards)
+{
+	struct arena *a = xcalloc(1, sizeof(*a));
+
+	a->outer_fd = outer_fd;
+	a->max_shards = max_shards;
+	/*
+	 * For 10 ms the kernel waits until no program uses the outer map as it was. A program that
+	 * is started now does not run meanwhile. If it fails, the first words are refused.
+	 */
+	add_shard(a);
+	return a;
 }
 
 /* Adds shards until the words up to `end` exist. */

@@ -149,6 +149,17 @@ int ebpf_process(struct ebpf_targets *t, pid_t pid, uint32_t exec_id, struct pro
 	return 0;
 }
 
+/* Until its exec, what the process maps is sprof's own. */
+void ebpf_launched(struct ebpf_targets *t, pid_t pid)
+{
+	struct process *p = add_process(t, pid, EXEC_ID_NOT_YET);
+
+	p->user = process_user(pid, NOBODY);
+	p->known_ns = monotonic_ns();
+	p->exec_pending = true;
+	ebpf_publish_entry(&t->publisher, p);
+}
+
 void ebpf_reread(struct ebpf_targets *t, struct process *p)
 {
 	uint64_t wait = p->read_cost_ns * REREAD_PART;

@@ -42,6 +42,8 @@ void ebpf_targets_fini(struct ebpf_targets *t);
  * ended) and *ret_process NULL.
  */
 int ebpf_process(struct ebpf_targets *t, pid_t pid, uint32_t exec_id, struct process **ret_process);
+/* Adds a child of sprof that is about to execute a program: it is a target from that exec on. */
+void ebpf_launched(struct ebpf_targets *t, pid_t pid);
 /*
  * Publishes the mappings of a process that has no table, not waiting for the end of the round: what
  * is left of it may be spent on the stacks that were copied because there is no table.

@@ -132,17 +132,13 @@ static int add_started(void *context, pid_t pid)
 static int add_targets(struct source *s, const struct source_config *config)
 {
 	struct process_tree tree = { 0 };
-	struct process *p;
-	int err = 0;
+	int err;
 
 	if (config->launched)
-		err = ebpf_process(&s->processes, config->launched, EXEC_ID_ANY, &p);
-	if (err)
-		log_error(-err, "attach to '%s'", config->program ? config->program : "program");
+		ebpf_launched(&s->processes, config->launched);
 	if (config->program)
 		prefetch_files(config->program, ebpf_files_expect, &s->files);
-	if (!err)
-		err = process_tree_add_named(&tree, config, add_target, s);
+	err = process_tree_add_named(&tree, config, add_target, s);
 	if (!err && !config->no_children)
 		process_tree_follow(&tree, add_started, s);
 	process_tree_fini(&tree);
@@ -281,6 +277,7 @@ static int source_start(struct source *s)
 
 	for (struct process *p = s->processes.processes; p; p = p->hh.next)
 		expected_code_end(p);
+	ebpf_files_poll(&s->files, monotonic_ns()); /* for a program that begins at once */
 	err = s->kernel.waiting ? waiting_side_start(s->kernel.waiting) : 0;
 	if (!err && s->kernel.syscalls)
 		err = syscalls_side_start(s->kernel.syscalls);

@@ -83,6 +83,8 @@ struct source {
  * of reading the mappings (-ESRCH: it has ended) and *ret_process NULL.
  */
 int perf_process(struct source *s, pid_t pid, struct process **ret_process);
+/* Adds a child of sprof that is about to execute a program. */
+void perf_launched(struct source *s, pid_t pid);
 /*
  * Reads the mappings of a process again unless that was done a moment ago, or unless reading again
  * has taken too much of the recording: the rings fill meanwhile, which drops more records.

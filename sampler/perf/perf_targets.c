@@ -199,6 +199,16 @@ int perf_process(struct source *s, pid_t pid, struct process **ret_process)
 	return 0;
 }
 
+/* Until its exec, what the process maps is sprof's own. */
+void perf_launched(struct source *s, pid_t pid)
+{
+	struct process *p = add_process(s, pid);
+
+	p->user = process_user(pid, NOBODY);
+	p->known_ns = monotonic_ns();
+	p->exec_pending = true;
+}
+
 void perf_reread(struct source *s, struct process *p)
 {
 	uint64_t now = monotonic_ns();

@@ -134,20 +134,25 @@ static void keep_alone(struct source *s, pid_t pid)
 }
 
 /* Events are opened before /proc is read, so no later mapping is missed. */
-static int add_process(struct source *s, pid_t pid)
+static int add_process(struct source *s, pid_t pid, bool launched)
 {
 	struct process *p;
-	int err = perf_events_add_process(s->events, pid, perf_queue_record, s);
+	int err;
 
+	perf_events_begin_at_exec(s->events, launched);
+	err = perf_events_add_process(s->events, pid, perf_queue_record, s);
+	perf_events_begin_at_exec(s->events, false);
 	if (err) {
 		perf_events_report(s->events, pid, err);
 		return err;
 	}
 	keep_alone(s, pid);
-	err = perf_process(s, pid, &p);
-	if (err) {
+	if (launched)
+		perf_launched(s, pid);
+	else
+		err = perf_process(s, pid, &p);
+	if (err)
 		attach_error_report("attach to", pid, err);
-	}
 	return err;
 }
 
@@ -163,7 +168,7 @@ static int add_target(void *context, pid_t id, struct process_tree *tree)
 	}
 	if (pid != id)
 		log_info("%d is a thread of process %d, which is sampled", (int)id, (int)pid);
-	err = add_process(s, pid);
+	err = add_process(s, pid, false);
 	/* The kernel ends events at an exec that gives more rights, but not at an earlier one. */
 	if (!err && s->callers_only && !privileges_caller_may_read(pid)) {
 		err = -EPERM;
@@ -231,7 +236,7 @@ static int add_targets(struct source *s, const struct source_config *config)
 	if (s->system_wide)
 		err = perf_events_add_machine(s->events);
 	if (config->launched)
-		err = add_process(s, config->launched);
+		err = add_process(s, config->launched, true);
 	if (!err)
 		err = process_tree_add_named(&tree, config, add_target, s);
 	if (!err && !config->no_children)

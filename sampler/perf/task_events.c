@@ -408,6 +408,11 @@ int perf_events_add_process(struct perf_events *e, pid_t pid, perf_events_fn *fn
 	return nr < 0 && !(nr == -ESRCH && nr_all) ? nr : 0;
 }
 
+void perf_events_begin_at_exec(struct perf_events *e, bool at_exec)
+{
+	e->attr.disabled = e->attr.enable_on_exec = at_exec;
+}
+
 void perf_events_wake_at_once(struct perf_events *e)
 {
 	e->attr.watermark = 0;

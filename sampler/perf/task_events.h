@@ -56,6 +56,8 @@ int perf_events_add_cgroup(struct perf_events *events, const char *folder);
  */
 int perf_events_add_process(struct perf_events *events, pid_t pid, perf_events_fn *fn,
 			    void *context);
+/* Events of processes that are added from now on begin with their next exec, or at once. */
+void perf_events_begin_at_exec(struct perf_events *events, bool at_exec);
 void perf_events_report(const struct perf_events *events, pid_t pid, int err);
 /*
  * To be called before a process is added: new threads inherit the events and new processes do not.

@@ -257,6 +257,7 @@ int waiting_side_start(struct waiting_side *w)
 					? w->skel->progs.at_switch
 					: w->skel->progs.at_switch_without_state);
 	err = err ? err : attach(w, w->skel->progs.watch_new_thread);
+	err = err ? err : attach(w, w->skel->progs.watch_started_program);
 	if (!err) {
 		w->unwatch = bpf_program__attach(w->skel->progs.unwatch_thread);
 		err = w->unwatch ? 0 : -errno;

@@ -38,6 +38,26 @@ samples() {
 	awk -v pattern="$1" '$0 ~ pattern { n += $NF } END { print n + 0 }' "$folded"
 }
 
+# Records programs from their start, with these options of sprof record. Until its exec, such a process is sprof's own,
+# and no recording has anything of that.
+starts_without_sprof() { # OPTIONS...
+	local nr=0 i
+	for i in $(seq 10); do
+		"$SPROF" record -q -o "$data" -F 20000 "$@" -- /bin/true
+		holds_no_sprof
+		"$SPROF" record -q -o "$data" -F 20000 "$@" -- sh -c "for i in 1 2 3; do /bin/true; $TARGETS/shares 10; done"
+		holds_no_sprof
+	done
+	((nr > 50))
+}
+
+# Adds the samples of the recording to $nr.
+holds_no_sprof() {
+	"$SPROF" info --json "$data" >"$BATS_TEST_TMPDIR/info"
+	nr=$((nr + $(jq .samples "$BATS_TEST_TMPDIR/info")))
+	! jq -r '.threads[].name, .thread_times[].name, .modules[].path' "$BATS_TEST_TMPDIR/info" | grep -E '(^|/)sprof$'
+}
+
 # [options of tests/root/shares]
 truth_holds() {
 	tests/root/shares "$@" "$truth" "$folded"

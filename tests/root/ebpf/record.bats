@@ -71,6 +71,10 @@ load ../recorder
 	[ "$(samples '^child;.*;main;plugin')" -gt 20 ]
 }
 
+@test "a program that is started is sampled from its exec on, and sprof before that is not" {
+	starts_without_sprof --source ebpf
+}
+
 # bats test_tags=full
 @test "a thread that changes its name has a share under each" {
 	work renames 60000

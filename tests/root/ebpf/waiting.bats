@@ -41,6 +41,14 @@ follows() { # OPTIONS...: starts the target, and attaches for 2 s
 	grep -q 'class="w[0-4]' flame.svg
 }
 
+@test "a program that is started is watched from its exec on, and sprof before that is not" {
+	starts_without_sprof --source ebpf --clock wall
+	"$SPROF" record -q --source ebpf -o data --clock wall -- sleep 0.3
+	"$SPROF" info --json data >info.json
+	times_add_up
+	jq -e '(.thread_times | length) == 1 and .thread_times[0].wall_ns > 3e8' info.json
+}
+
 # bats test_tags=full
 @test "waits that began before the recording or outlast it are counted" {
 	follows --clock off

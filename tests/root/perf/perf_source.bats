@@ -15,6 +15,10 @@ nobody_with_perf() {
 	[ "$("$SPROF" info --json "$data" | jq -r .source)" = perf ]
 }
 
+@test "perf: a program that is started is sampled from its exec on, and sprof before that is not" {
+	starts_without_sprof --source perf
+}
+
 # bats test_tags=full
 @test "perf: 32 frames without frame pointers" {
 	started deep32_nofp 2000

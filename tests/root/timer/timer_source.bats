@@ -37,6 +37,10 @@ fold_here() {
 	[ "$("$SPROF" info --json "$data" | jq -r .source)" = timer ]
 }
 
+@test "timer: a program that is started is sampled from its exec on, and sprof before that is not" {
+	starts_without_sprof --source timer
+}
+
 # bats test_tags=full
 @test "timer: 32 frames without frame pointers" {
 	started deep32_nofp 2000
