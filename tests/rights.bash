@@ -4,10 +4,15 @@ needs_root() { # WHAT-FOR
 	[ "$(id -u)" = 0 ] || skip "needs root${1:+, to $1}"
 }
 
-# Seccomp filters must be those of all programs here, as in a container: then it is known what they do to a target.
-needs_attach() {
+# Seccomp filters must be those of all programs here, as in a container: then it is known what they do to a target, also
+# to one that sprof starts.
+needs_known_filters() {
 	[ "$(nr_filters self)" = 0 ] || [ "$(nr_filters self)" = "$(nr_filters 1)" ] ||
 		skip "programs here have $(nr_filters self) seccomp filters, the first process $(nr_filters 1): none can be attached to"
+}
+
+needs_attach() {
+	needs_known_filters
 	[ "$(id -u)" = 0 ] || [ "$(cat /proc/sys/kernel/yama/ptrace_scope 2>/dev/null || echo 0)" = 0 ] ||
 		skip "kernel.yama.ptrace_scope is not 0"
 }

@@ -28,6 +28,7 @@ record() {
 
 @test "a program that an ordinary user starts is sampled from its first instruction on" {
 	as_nobody
+	needs_known_filters
 	echo | "${as[@]}" "$SPROF" record -q -s timer -o "$data" --alloc=64k -- "$TARGETS/alloc_sites" >"$truth"
 	compare allocated 2 65536 4.2
 	compare live 3 65536 4.2

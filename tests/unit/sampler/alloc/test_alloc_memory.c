@@ -1,15 +1,11 @@
 /* sampler/alloc/alloc_memory.c: what a process maps while it is being hooked stays its own. */
 // BUILD: -Wl,--wrap=near_gap_find
 #include "tests/unit/unit.h"
+#include "tests/unit/occupied.h"
 
 #include <dlfcn.h>
-#include <errno.h>
 #include <link.h>
-#include <signal.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "sampler/alloc/allocations.h"
 #include "sampler/alloc/near_gap.h"
@@ -51,48 +47,21 @@ static struct alloc_function find_malloc(void)
 	return f;
 }
 
-static pid_t start_child(void)
-{
-	pid_t pid = fork();
-
-	assert_true(pid >= 0);
-	for (; !pid; usleep(1000))
-		for (size_t i = 0; i < SIZE; i += 4096)
-			if (taken[i] != 0x55)
-				_exit(1);
-	return pid;
-}
-
 static void what_a_process_maps_meanwhile_is_not_unmapped(void **state)
 {
 	struct alloc_function malloc_function = find_malloc();
 	uint64_t wanted = (malloc_function.address - DISTANCE) & ~(uint64_t)(SIZE - 1);
 	struct inject_reason reason = { 0 };
 	struct allocations *a;
-	int status, err;
 	pid_t pid;
+	int err;
 
 	(void)state;
-	taken = mmap((void *)(uintptr_t)wanted, SIZE, PROT_READ | PROT_WRITE,
-		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
-	assert_true(taken != MAP_FAILED);
-	memset(taken, 0x55, SIZE);
-	pid = start_child();
+	taken = occupied_map(wanted, SIZE);
+	pid = occupied_start(taken, SIZE);
 	assert_int_equal(allocations_new(0, false, NULL, NULL, &a), 0);
 	err = allocations_attach(a, pid, &malloc_function, 1, &reason);
-	print_message("%d: %s\n", err, reason.why);
-	if (err != -EEXIST) {
-		kill(pid, SIGKILL);
-		waitpid(pid, NULL, 0);
-		if (err == -EPERM || err == -EACCES)
-			skip(); /* other processes cannot be entered here */
-	}
-	assert_int_equal(err, -EEXIST);
-	usleep(50000);
-	assert_int_equal(kill(pid, SIGTERM), 0);
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	assert_true(WIFSIGNALED(status));
-	assert_int_equal(WTERMSIG(status), SIGTERM);
+	occupied_was_refused(pid, err, &reason);
 	allocations_free(a);
 }
 
