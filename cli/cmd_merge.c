@@ -47,8 +47,8 @@ static const struct argp_option options[] = {
 	  0 },
 	{ "format", 'f', "FORMAT", 0,
 	  "Write a format of sprof export --help instead of a recording", 0 },
-	{ "origin", OPTION_ORIGIN, "WHAT", OPTION_ARG_OPTIONAL,
-	  "Keep apart where stacks came from, by a root frame: file (default), host, command", 0 },
+	{ "origin", OPTION_ORIGIN, "file|host|command", OPTION_ARG_OPTIONAL,
+	  "Keep apart where stacks came from, by a root frame (default: file)", 0 },
 	{ 0 }
 };
 

@@ -45,7 +45,8 @@ static bool is_list(const char *arg)
 	bool bar = false;
 
 	for (; *arg; arg++) {
-		if (!islower((unsigned char)*arg) && *arg != '|' && *arg != '-')
+		if (!islower((unsigned char)*arg) && !isdigit((unsigned char)*arg) && *arg != '|' &&
+		    *arg != '-')
 			return false;
 		bar = bar || *arg == '|';
 	}

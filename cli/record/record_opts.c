@@ -55,10 +55,9 @@ static const struct argp_option options[] = {
 	  "Keep the first MAX kernels, copies and waits of the GPU one by one, for sprof export -f "
 	  "chrome (default: 100000); the rest is counted in the sums only: up to 1000000, or off",
 	  0 },
-	{ "cuda-api", OPT_CUDA_API, "WHICH", 0,
-	  "Count calls of CUDA's driver API (driver, the default), of its runtime API too "
-	  "(runtime), "
-	  "or every call of both (all), not only those that launch, copy, allocate or wait",
+	{ "cuda-api", OPT_CUDA_API, "driver|runtime|all", 0,
+	  "Count calls of CUDA's driver API (default), of its runtime API too, or every call of "
+	  "both, not only those that launch, copy, allocate or wait",
 	  0 },
 	{ "pc-sampling", OPT_PC_SAMPLING, "HOW", OPTION_ARG_OPTIONAL,
 	  "Sample where kernels of the GPU spend their time and why warps wait, by line (sprof "
@@ -72,9 +71,9 @@ static const struct argp_option options[] = {
 	  0 },
 	{ "calls", OPT_CALLS, "FUNCTION", 0,
 	  "Count calls exactly: of native functions, [MODULE:]NAME where * stands for anything, or "
-	  "of all Python functions: python; collectives: times gloo's; again for more. A call that "
-	  "is counted takes 1 us "
-	  "longer",
+	  "of all Python functions: python. gc, imports and collectives time Python's garbage "
+	  "collections and imports, and gloo's operations. Again for more; a call that is counted "
+	  "takes 1 us longer",
 	  0 },
 	{ "max-memory", OPT_MAX_MEMORY, "SIZE", 0,
 	  "Take at most that much memory, 32M or more, whatever is mapped: stacks through files "

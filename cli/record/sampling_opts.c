@@ -86,12 +86,11 @@ static const struct argp_option options[] = {
 	  "Build all unwind tables anew: neither read nor write those that are kept in "
 	  "~/.cache/sprof",
 	  0 },
-	{ "gpu", OPT_GPU, "MODE", 0,
-	  "Collect GPU work and NVTX ranges: auto (default; of programs that have them), on, off",
-	  0 },
-	{ "gpu-processes", OPT_PROCESSES, "WHICH", 0,
+	{ "gpu", OPT_GPU, "auto|on|off", 0,
+	  "Collect GPU work and NVTX ranges (default: auto, of programs that have them)", 0 },
+	{ "gpu-processes", OPT_PROCESSES, "all|children|rank0", 0,
 	  "Collect GPU work of all processes (default), of the children of PROG only, or of those "
-	  "of rank 0 in a distributed job: all, children, rank0",
+	  "of rank 0 in a distributed job",
 	  0 },
 	{ "gpu-kinds", OPT_KINDS, "LIST", 0,
 	  "Collect only these kinds of GPU work, such as kernels,copies or -waits,-memory", 0 },
@@ -99,9 +98,9 @@ static const struct argp_option options[] = {
 	  "Let recording take at most that share of one CPU, by sampling less often, and the GPU "
 	  "library of the time of threads that launch",
 	  0 },
-	{ "clock", OPT_CLOCK, "NAME", 0,
-	  "Time that is sampled: cpu (default), wall (also of threads that wait), or off (only of "
-	  "those); by the sources ebpf, and timer, which knows no off",
+	{ "clock", OPT_CLOCK, "cpu|wall|off", 0,
+	  "Time that is sampled: of threads that run (cpu, the default), also of those that wait, "
+	  "or only of those; the source perf samples no waits, and timer has no off",
 	  0 },
 	{ "latency", OPT_LATENCY, NULL, 0,
 	  "Also divide each CPU sample by the number of threads of the target that run then (all, "

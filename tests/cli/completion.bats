@@ -18,6 +18,8 @@ complete_in_bash() { # WORD...
 	[ "$(complete_in_bash sprof record --so)" = --source ]
 	[ "$(complete_in_bash sprof record --source '' | xargs)" = "auto ebpf perf timer" ]
 	[ "$(complete_in_bash sprof report --sort = t)" = total ]
+	[ "$(complete_in_bash sprof record --clock '' | xargs)" = "cpu wall off" ]
+	[ "$(complete_in_bash sprof record --gpu-processes '' | xargs)" = "all children rank0" ]
 	[ "$(complete_in_bash sprof export -f pst)" = pstats ]
 	complete_in_bash sprof record -p '' | grep -qx $$
 	touch "$BATS_TEST_TMPDIR/a recording"
