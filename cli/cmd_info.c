@@ -56,7 +56,7 @@ static const struct argp argp = {
 	.parser = parse,
 	.args_doc = "[FILE]",
 	.doc = "Says what a recording (default: " LOAD_DEFAULT_PATH
-	       ") holds: who was sampled, when, how, "
+	       ") holds: what was sampled, when, how, "
 	       "and what is missing; - reads standard input.\v"
 	       "Examples:\n"
 	       "  sprof info\n"

@@ -125,6 +125,6 @@ static int ranks_main(int argc, char **argv)
 const struct command cmd_ranks = {
 	.name = "ranks",
 	.argp = &argp,
-	.help = "compare the ranks of a distributed job: who came late, and why",
+	.help = "compare the ranks of a distributed job: which came late, and why",
 	.main = ranks_main,
 };
