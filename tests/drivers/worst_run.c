@@ -13,15 +13,9 @@
 
 #include <bpf/bpf.h>
 
+#include "core/base/clock.h"
+
 #define MAX_RUNS 1000000
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
 
 static uint64_t field(const char *text, const char *name)
 {
@@ -96,8 +90,8 @@ int main(int argc, char **argv)
 		fprintf(stderr, "worst_run: process %s runs no BPF program\n", argv[1]);
 		return 1;
 	}
-	end = now_ns() + strtoull(argv[2], NULL, 10) * 1000000;
-	while (now_ns() < end && nr < MAX_RUNS) {
+	end = monotonic_ns() + strtoull(argv[2], NULL, 10) * 1000000;
+	while (monotonic_ns() < end && nr < MAX_RUNS) {
 		nanosleep(&(struct timespec){ .tv_nsec = 200000 }, NULL);
 		if (read_sums(path, &ns, &runs))
 			break;

@@ -19,8 +19,9 @@
 #include <string.h>
 #include <sys/time.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "core/base/clock.h"
 
 #define NR_THREADS 3
 #define NR_BLOCKS 256
@@ -28,14 +29,6 @@
 static volatile bool done, wrong;
 static volatile sig_atomic_t nr_signals;
 static uint64_t nr_allocations[NR_THREADS], longest_ns[NR_THREADS];
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 static void on_signal(int signal)
 {
@@ -63,7 +56,7 @@ static void *allocate_somehow(unsigned int how, size_t size)
 
 static void *allocate(void *context)
 {
-	uint64_t at = (uint64_t)(uintptr_t)context, last = now_ns(), state = at * 7919 + 1;
+	uint64_t at = (uint64_t)(uintptr_t)context, last = monotonic_ns(), state = at * 7919 + 1;
 	static _Thread_local struct {
 		unsigned char *block;
 		size_t size;
@@ -91,7 +84,7 @@ static void *allocate(void *context)
 		blocks[i].value = (unsigned char)state;
 		memset(blocks[i].block, blocks[i].value, size);
 		nr_allocations[at]++;
-		now = now_ns();
+		now = monotonic_ns();
 		if (now - last > longest_ns[at])
 			longest_ns[at] = now - last;
 		last = now;
@@ -151,7 +144,7 @@ static void load_once(void)
 int main(int argc, char **argv)
 {
 	const struct itimerval interval = { { 0, 1000 }, { 0, 1000 } };
-	uint64_t end = now_ns() + (argc > 1 ? strtoull(argv[1], NULL, 10) : 1000) * 1000000u;
+	uint64_t end = monotonic_ns() + (argc > 1 ? strtoull(argv[1], NULL, 10) : 1000) * 1000000u;
 	const char *end_file = getenv("END_FILE");
 	pthread_t threads[NR_THREADS];
 	uint64_t sum = 0, longest = 0;
@@ -160,7 +153,7 @@ int main(int argc, char **argv)
 	setitimer(ITIMER_REAL, &interval, NULL);
 	for (uintptr_t i = 0; i < NR_THREADS; i++)
 		pthread_create(&threads[i], NULL, allocate, (void *)i);
-	while (now_ns() < end && !(end_file && !access(end_file, F_OK))) {
+	while (monotonic_ns() < end && !(end_file && !access(end_file, F_OK))) {
 		pthread_t brief;
 
 		if (!pthread_create(&brief, NULL, live_briefly, NULL))

@@ -29,19 +29,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/base/clock.h"
+
 #define WAIT_NS 20000000L
 
 static const struct timespec wait_time = { 0, WAIT_NS };
 static atomic_long nr_loops, nr_eintr, nr_early, nr_wrong;
 static atomic_bool over;
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 static struct timespec later(clockid_t clock)
 {
@@ -298,9 +292,9 @@ static void *loop(void *argument)
 		exit(2);
 	}
 	while (!over) {
-		uint64_t from = now_ns();
+		uint64_t from = monotonic_ns();
 		int err = kind->wait(fd);
-		bool early = kind->timed && now_ns() - from < WAIT_NS - 200000;
+		bool early = kind->timed && monotonic_ns() - from < WAIT_NS - 200000;
 
 		nr_loops++;
 		if (!err && !early)
@@ -322,7 +316,7 @@ static void end(uint64_t ms)
 {
 	const char *file = getenv("END_FILE");
 
-	for (uint64_t until = now_ns() + ms * 1000000; now_ns() < until;) {
+	for (uint64_t until = monotonic_ns() + ms * 1000000; monotonic_ns() < until;) {
 		if (file && !access(file, F_OK))
 			break;
 		usleep(20000);

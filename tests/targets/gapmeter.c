@@ -10,6 +10,8 @@
 #include <sched.h>
 #include <string.h>
 
+#include "core/base/clock.h"
+
 #define MAX_GAPS 1000000
 
 static uint64_t gaps[MAX_GAPS];
@@ -25,14 +27,6 @@ NOIPA void watch(void)
 		if (now - before >= shortest_gap && now - before <= longest_gap)
 			gaps[nr_gaps++] = now - before;
 	}
-}
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
 /*
@@ -69,11 +63,12 @@ static int longest_first(const void *a, const void *b)
 
 static double measure_ticks_per_us(void)
 {
-	uint64_t start_ns = now_ns(), start = __builtin_ia32_rdtsc();
+	uint64_t start_ns = monotonic_ns(), start = __builtin_ia32_rdtsc();
 
-	while (now_ns() - start_ns < 50000000)
+	while (monotonic_ns() - start_ns < 50000000)
 		;
-	return (double)(__builtin_ia32_rdtsc() - start) * 1000 / (double)(now_ns() - start_ns);
+	return (double)(__builtin_ia32_rdtsc() - start) * 1000 /
+	       (double)(monotonic_ns() - start_ns);
 }
 
 int main(int argc, char **argv)
@@ -91,11 +86,11 @@ int main(int argc, char **argv)
 	run_ticks = (uint64_t)(ticks_per_us * (double)ns / 1000);
 	shortest_gap = (uint64_t)(ticks_per_us * 0.5);
 	longest_gap = (uint64_t)(ticks_per_us * 1000);
-	seconds = (double)now_ns() / 1e9;
+	seconds = (double)monotonic_ns() / 1e9;
 	nr = nr_timer_interrupts(cpu);
 	deep(watch);
 	nr = nr_timer_interrupts(cpu) - nr;
-	seconds = (double)now_ns() / 1e9 - seconds;
+	seconds = (double)monotonic_ns() / 1e9 - seconds;
 	if (nr > nr_gaps)
 		nr = nr_gaps;
 	if (!nr)

@@ -16,21 +16,15 @@
 #include <sys/prctl.h>
 #include <time.h>
 
+#include "core/base/clock.h"
+
 static pthread_mutex_t global = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t *heap;
 static uint64_t end_ns;
 
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
-
 static bool is_over(void)
 {
-	return now_ns() >= end_ns;
+	return monotonic_ns() >= end_ns;
 }
 
 static void pass(long ns)
@@ -55,10 +49,10 @@ static void want(const char *name, pthread_mutex_t *lock)
 	uint64_t waited = 0;
 
 	while (!is_over()) {
-		uint64_t start = now_ns();
+		uint64_t start = monotonic_ns();
 
 		pthread_mutex_lock(lock);
-		waited += now_ns() - start;
+		waited += monotonic_ns() - start;
 		pthread_mutex_unlock(lock);
 		pass(1000000);
 	}
@@ -99,7 +93,7 @@ int main(int argc, char **argv)
 						    wants_global, wants_heap };
 	pthread_t started[5];
 
-	end_ns = now_ns() + (argc > 1 ? strtoull(argv[1], NULL, 10) : 1000) * 1000000;
+	end_ns = monotonic_ns() + (argc > 1 ? strtoull(argv[1], NULL, 10) : 1000) * 1000000;
 	heap = malloc(sizeof(*heap));
 	if (!heap || pthread_mutex_init(heap, NULL))
 		return 1;

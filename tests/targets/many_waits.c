@@ -15,19 +15,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/base/clock.h"
+
 #define NOIPA __attribute__((noipa))
 #define NO_TAIL_CALL() __asm__ volatile("")
 
 static uint64_t end_ns;
 static atomic_ullong waited[2];
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
 
 static void pass(long ns)
 {
@@ -38,14 +32,14 @@ static void pass(long ns)
 
 static NOIPA void naps(void)
 {
-	while (now_ns() < end_ns)
+	while (monotonic_ns() < end_ns)
 		pass(60000000);
 	NO_TAIL_CALL();
 }
 
 static NOIPA void sleeps(void)
 {
-	while (now_ns() < end_ns)
+	while (monotonic_ns() < end_ns)
 		pass(240000000);
 	NO_TAIL_CALL();
 }
@@ -69,10 +63,10 @@ static uint64_t ready_ns(void)
 static void *run(void *arg)
 {
 	int is_long = (int)(intptr_t)arg;
-	uint64_t ready = ready_ns(), start = now_ns();
+	uint64_t ready = ready_ns(), start = monotonic_ns();
 
 	(is_long ? sleeps : naps)();
-	start = now_ns() - start;
+	start = monotonic_ns() - start;
 	ready = ready_ns() - ready;
 	waited[is_long] += ready < start ? start - ready : 0;
 	return NULL;
@@ -83,7 +77,7 @@ int main(int argc, char **argv)
 	int nr = argc > 2 ? atoi(argv[2]) : 100;
 	pthread_t *threads = calloc((size_t)nr, sizeof(*threads));
 
-	end_ns = now_ns() + (argc > 1 ? strtoull(argv[1], NULL, 10) : 1000) * 1000000;
+	end_ns = monotonic_ns() + (argc > 1 ? strtoull(argv[1], NULL, 10) : 1000) * 1000000;
 	for (int i = 0; i < nr; i++)
 		if (pthread_create(&threads[i], NULL, run, (void *)(intptr_t)(i & 1)))
 			return 1;

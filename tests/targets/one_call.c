@@ -14,6 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/base/clock.h"
+
 #define NOIPA __attribute__((noipa))
 #define NO_TAIL_CALL() __asm__ volatile("")
 
@@ -46,18 +48,10 @@ NOIPA static void from_tcp(void)
 	NO_TAIL_CALL();
 }
 
-static int64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 static void *read_all(void *end)
 {
 	prctl(PR_SET_NAME, "one_call_reads");
-	while (now_ms() < *(int64_t *)end) {
+	while (monotonic_ns() < *(uint64_t *)end) {
 		from_pipe();
 		from_local();
 		from_tcp();
@@ -83,7 +77,7 @@ static void connect_tcp(void)
 int main(int argc, char **argv)
 {
 	const struct timespec pause = { 0, 2000000 };
-	int64_t end = now_ms() + (argc > 1 ? atoi(argv[1]) : 1000);
+	uint64_t end = monotonic_ns() + (argc > 1 ? strtoull(argv[1], NULL, 10) : 1000) * 1000000;
 	int fds[2];
 	pthread_t thread;
 

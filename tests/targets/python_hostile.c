@@ -11,8 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "core/base/clock.h"
 
 static struct cframe bottom, top;
 static struct frame frames[2];
@@ -98,17 +99,9 @@ static void *come_and_go(void *argument)
 	return NULL;
 }
 
-static uint64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-}
-
 int main(int argc, char **argv)
 {
-	uint64_t end = now_ms() + (argc > 1 ? strtoull(argv[1], NULL, 10) : 1000);
+	uint64_t end = monotonic_ns() + (argc > 1 ? strtoull(argv[1], NULL, 10) : 1000) * 1000000;
 	unsigned int rounds = 0;
 	pthread_t thread;
 	FILE *f = tmpfile();
@@ -120,11 +113,11 @@ int main(int argc, char **argv)
 	mprotect(pages + 4096, 4096, PROT_NONE);
 	make_runtime();
 	pthread_create(&thread, NULL, come_and_go, NULL);
-	while (now_ms() < end || rounds < 2) {
+	while (monotonic_ns() < end || rounds < 2) {
 		for (unsigned int how = 0; how < 36; how++) {
 			make_sound();
 			spoil(how % 2 ? how / 2 : 0);
-			for (uint64_t until = now_ms() + 5; now_ms() < until;)
+			for (uint64_t until = monotonic_ns() + 5000000; monotonic_ns() < until;)
 				;
 		}
 		make_sound();

@@ -14,7 +14,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+
+#include "core/base/clock.h"
 
 #define MAX_FRAMES 8000
 #define TABLE_SIZE 32768
@@ -27,14 +28,6 @@ static struct {
 	struct bytes bytes;
 	uint8_t more[TABLE_SIZE];
 } linetable = { .bytes = { .size = TABLE_SIZE } };
-
-static uint64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-}
 
 static void make_frames(unsigned int nr, int one_code)
 {
@@ -53,7 +46,7 @@ static void make_frames(unsigned int nr, int one_code)
 }
 
 /* The CFrame lies in this function's frame, as it does in CPython's eval loop. */
-__attribute__((noinline)) void stall(uint64_t until_ms, int cycle, unsigned int nr_new)
+__attribute__((noinline)) void stall(uint64_t until_ns, int cycle, unsigned int nr_new)
 {
 	struct cframe last = { 0 }, top = { .frame = at(frames), .previous = at(&last) };
 
@@ -61,7 +54,7 @@ __attribute__((noinline)) void stall(uint64_t until_ms, int cycle, unsigned int 
 		top.previous = at(&top);
 	thread_state[THREAD_CFRAME / 8] = at(&top);
 	pthread_setspecific(key, thread_state);
-	while (now_ms() < until_ms)
+	while (monotonic_ns() < until_ns)
 		for (unsigned int i = 0; i < nr_new; i++)
 			((volatile struct code_object *)codes)[i].first_line++;
 	__asm__ volatile("" ::"r"(&top), "r"(&last) : "memory");
@@ -81,7 +74,7 @@ int main(int argc, char **argv)
 	if (endless)
 		frames[nr - 1].is_entry = 0;
 	memset(linetable.bytes.data, 0x80 | 10 << 3, TABLE_SIZE);
-	stall(now_ms() + ms, !endless, tables ? nr : 0);
+	stall(monotonic_ns() + ms * 1000000, !endless, tables ? nr : 0);
 	puts("100 main;stall");
 	return 0;
 }

@@ -13,20 +13,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "core/base/clock.h"
 
 static atomic_long nr_rounds, nr_bad;
 static uint64_t end_ns;
 static const char *end_file; /* from END_FILE: the program ends early when it appears */
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 #define EACH_VECTOR(op)                                                                            \
 	op(0) op(1) op(2) op(3) op(4) op(5) op(6) op(7) op(8) op(9) op(10) op(11) op(12) op(13)    \
@@ -74,7 +67,7 @@ static void *loop(void *argument)
 
 	for (size_t i = 0; i < sizeof(in); i++)
 		in[i] = (uint8_t)(i * 7 + (uintptr_t)argument);
-	for (uint64_t round = 0; now_ns() < end_ns; round++) {
+	for (uint64_t round = 0; monotonic_ns() < end_ns; round++) {
 		if (end_file && !(round % 1024) && !access(end_file, F_OK))
 			break;
 		nr_rounds++;
@@ -89,7 +82,7 @@ int main(int argc, char **argv)
 	pthread_t thread;
 
 	end_file = getenv("END_FILE");
-	end_ns = now_ns() + (argc > 1 ? strtoull(argv[1], NULL, 10) : 1000) * 1000000;
+	end_ns = monotonic_ns() + (argc > 1 ? strtoull(argv[1], NULL, 10) : 1000) * 1000000;
 	pthread_create(&thread, NULL, loop, (void *)1);
 	loop((void *)2);
 	pthread_join(thread, NULL);

@@ -3,6 +3,8 @@
 // %, main;second_half 50 %.
 #include "tests/targets/work.h"
 
+#include "core/base/clock.h"
+
 NOIPA void first_half(uint64_t until)
 {
 	while (__builtin_ia32_rdtsc() < until)
@@ -15,21 +17,13 @@ NOIPA void second_half(uint64_t until)
 		__builtin_ia32_pause();
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
-
 static double measure_ticks_per_ns(void)
 {
-	uint64_t ns = now_ns(), ticks = __builtin_ia32_rdtsc(), end = ns + 20000000;
+	uint64_t ns = monotonic_ns(), ticks = __builtin_ia32_rdtsc(), end = ns + 20000000;
 
-	while (now_ns() < end)
+	while (monotonic_ns() < end)
 		;
-	return (double)(__builtin_ia32_rdtsc() - ticks) / (double)(now_ns() - ns);
+	return (double)(__builtin_ia32_rdtsc() - ticks) / (double)(monotonic_ns() - ns);
 }
 
 int main(int argc, char **argv)

@@ -34,6 +34,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/base/clock.h"
+
 #define MAX 2048
 #define NR_CLONE3 435
 #define CLONE_NAMESPACES 0x7e020000u
@@ -182,23 +184,15 @@ static void put_argument(uint32_t number, size_t offset, uint16_t test, uint32_t
 	end(SECCOMP_RET_ALLOW);
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 /* Computes for half of the time; the kernel resumes its sleep with restart_syscall(2). */
 static int work(uint64_t seconds)
 {
-	uint64_t until = now_ns() + seconds * 1000000000, early = 0;
+	uint64_t until = monotonic_ns() + seconds * 1000000000, early = 0;
 
-	while (now_ns() < until && !(end_file && !access(end_file, F_OK))) {
-		uint64_t turn = now_ns() + 10000000;
+	while (monotonic_ns() < until && !(end_file && !access(end_file, F_OK))) {
+		uint64_t turn = monotonic_ns() + 10000000;
 
-		while (now_ns() < turn)
+		while (monotonic_ns() < turn)
 			;
 		early += nanosleep(&(struct timespec){ 0, 10000000 }, NULL) != 0;
 	}

@@ -18,20 +18,14 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/base/clock.h"
+
 #define NOIPA __attribute__((noipa))
 #define NO_TAIL_CALL() __asm__ volatile("")
 #define WAIT_NS 2000000
 
 static int pipe_fds[2], sockets[2];
 static const struct timespec wait_time = { 0, WAIT_NS }, pause_time = { 0, 10000000 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
 
 static NOIPA void on_futex(void)
 {
@@ -80,10 +74,10 @@ static struct kind {
 static void *run(void *arg)
 {
 	struct kind *kind = arg;
-	uint64_t start = now_ns(), ns;
+	uint64_t start = monotonic_ns(), ns;
 
 	kind->fn();
-	ns = now_ns() - start;
+	ns = monotonic_ns() - start;
 	kind->ns += ns; /* one thread of a kind at a time */
 	kind->nr += ns >= 1000000;
 	return NULL;
@@ -91,12 +85,13 @@ static void *run(void *arg)
 
 int main(int argc, char **argv)
 {
-	uint64_t end_ns = now_ns() + (argc > 1 ? strtoull(argv[1], NULL, 10) : 1000) * 1000000;
+	uint64_t end_ns =
+		monotonic_ns() + (argc > 1 ? strtoull(argv[1], NULL, 10) : 1000) * 1000000;
 	pthread_t threads[NR_KINDS];
 
 	if (pipe(pipe_fds) || socketpair(AF_UNIX, SOCK_STREAM, 0, sockets))
 		return 1;
-	while (now_ns() < end_ns) {
+	while (monotonic_ns() < end_ns) {
 		for (size_t i = 0; i < NR_KINDS; i++)
 			if (pthread_create(&threads[i], NULL, run, &kinds[i]))
 				return 1;

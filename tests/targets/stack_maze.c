@@ -20,7 +20,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
+
+#include "core/base/clock.h"
 
 #define NR_FRAMES 7000
 #define NR_COPIES 7000
@@ -237,19 +238,11 @@ static void build_callers(void)
 	word(0, FRAME)[1] = 1; /* no code */
 }
 
-static uint64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-}
-
 #define ROUNDS 100000000
 
 int main(int argc, char **argv)
 {
-	uint64_t end = now_ms() + (argc > 1 ? strtoull(argv[1], NULL, 10) : 1000);
+	uint64_t end = monotonic_ns() + (argc > 1 ? strtoull(argv[1], NULL, 10) : 1000) * 1000000;
 	const char *how = argc > 2 ? argv[2] : "far";
 
 	map_stack(strcmp(how, "copies") != 0 && strcmp(how, "callers") != 0);
@@ -266,7 +259,7 @@ int main(int argc, char **argv)
 		build_callers();
 	else
 		return 2;
-	while (now_ms() < end) {
+	while (monotonic_ns() < end) {
 		if (!strcmp(how, "faults"))
 			spin_on_stack(0, at(word(0, PAGE)), ROUNDS);
 		else

@@ -32,24 +32,17 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "core/base/clock.h"
 
 static atomic_long nr_rounds, nr_bad, nr_carried;
 static uint64_t end_ns;
 static volatile sig_atomic_t was_ended;
 
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 static bool is_over(void)
 {
-	return was_ended || now_ns() >= end_ns;
+	return was_ended || monotonic_ns() >= end_ns;
 }
 
 static void *do_malloc(void *argument)
@@ -305,7 +298,7 @@ static int run(void *(*first)(void *), void *(*second)(void *), int nr)
 static void exec_again(char **argv)
 {
 	char left[32], rounds[32], *next[5] = { argv[0], argv[1], left, rounds, NULL };
-	uint64_t until = now_ns() + 3000000, now;
+	uint64_t until = monotonic_ns() + 3000000, now;
 	sigset_t set;
 
 	/* A SIGTERM that arrives during an exec stays pending until it is checked here. */
@@ -314,7 +307,7 @@ static void exec_again(char **argv)
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	if (argv[3])
 		nr_rounds = atol(argv[3]);
-	while ((now = now_ns()) < until)
+	while ((now = monotonic_ns()) < until)
 		;
 	sigpending(&set);
 	if (now >= end_ns || sigismember(&set, SIGTERM))
@@ -337,7 +330,7 @@ int main(int argc, char **argv)
 	struct sigaction term = { .sa_handler = on_term, .sa_flags = SA_RESTART };
 	const char *kind = argc > 2 ? argv[1] : "";
 
-	end_ns = now_ns() + (argc > 2 ? strtoull(argv[2], NULL, 10) : 0) * 1000000;
+	end_ns = monotonic_ns() + (argc > 2 ? strtoull(argv[2], NULL, 10) : 0) * 1000000;
 	sigaction(SIGTERM, &term, NULL);
 	if (!strcmp(kind, "malloc")) {
 		run(do_malloc, do_malloc, 4);

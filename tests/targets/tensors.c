@@ -13,6 +13,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "core/base/clock.h"
+
 #define NOINLINE __attribute__((noinline, noclone))
 #define KIB 1024ll
 #define MIB (1024ll * 1024)
@@ -185,20 +187,12 @@ static NOINLINE void site_hostile(void)
 	}
 }
 
-static uint64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-}
-
 /* As fast as it can: sizes from 512 bytes to 8 MiB, every tenth block stays. */
 static NOINLINE void site_fast(uint64_t ms)
 {
-	uint64_t end = now_ms() + ms;
+	uint64_t end = monotonic_ns() + ms * 1000000;
 
-	for (unsigned int i = 0; now_ms() < end; i++) {
+	for (unsigned int i = 0; monotonic_ns() < end; i++) {
 		int64_t size = 512ll << i % 15;
 
 		change(address(6, i), size, first);

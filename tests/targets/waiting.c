@@ -20,6 +20,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/base/clock.h"
+
 #define NOIPA __attribute__((noipa))
 #define NO_TAIL_CALL() __asm__ volatile("")
 
@@ -27,17 +29,9 @@ static uint64_t end_ns;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int pipe_fds[2], never[2], sockets[2];
 
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
-
 static bool is_over(void)
 {
-	return now_ns() >= end_ns;
+	return monotonic_ns() >= end_ns;
 }
 
 static void pass(long ns)
@@ -142,7 +136,7 @@ static NOIPA void waits_on(void)
 {
 	struct pollfd fd = { .fd = never[0], .events = POLLIN };
 
-	poll(&fd, 1, (int)((end_ns - now_ns()) / 1000000));
+	poll(&fd, 1, (int)((end_ns - monotonic_ns()) / 1000000));
 	NO_TAIL_CALL();
 }
 
@@ -180,9 +174,9 @@ static void *run(void *arg)
 
 	prctl(PR_SET_NAME, kind->name);
 	read_schedstat(&cpu[0], &delay[0]);
-	start = now_ns();
+	start = monotonic_ns();
 	kind->fn();
-	wall = now_ns() - start;
+	wall = monotonic_ns() - start;
 	read_schedstat(&cpu[1], &delay[1]);
 	cpu[1] -= cpu[0];
 	delay[1] -= delay[0];
@@ -196,7 +190,7 @@ int main(int argc, char **argv)
 {
 	pthread_t threads[NR_KINDS];
 
-	end_ns = now_ns() + (argc > 1 ? strtoull(argv[1], NULL, 10) : 1000) * 1000000;
+	end_ns = monotonic_ns() + (argc > 1 ? strtoull(argv[1], NULL, 10) : 1000) * 1000000;
 	if (pipe(pipe_fds) || pipe(never) || socketpair(AF_UNIX, SOCK_STREAM, 0, sockets))
 		return 1;
 	for (size_t i = 0; i < NR_KINDS; i++)

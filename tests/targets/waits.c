@@ -5,13 +5,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
+#include "core/base/clock.h"
 
 static NOIPA void wait_until(uint64_t end)
 {
@@ -24,7 +18,7 @@ static NOIPA void wait_until(uint64_t end)
 
 static NOIPA void work_until(uint64_t end)
 {
-	while (now_ns() < end)
+	while (monotonic_ns() < end)
 		BURN(1);
 }
 
@@ -36,14 +30,14 @@ static void *idle(void *end)
 
 int main(int argc, char **argv)
 {
-	uint64_t end = now_ns() + budget_ns(argc, argv), half = 100000000;
+	uint64_t end = monotonic_ns() + budget_ns(argc, argv), half = 100000000;
 	pthread_t thread;
 
 	if (pthread_create(&thread, NULL, idle, &end))
 		return 1;
-	while (now_ns() < end) {
-		wait_until(now_ns() + half);
-		work_until(now_ns() + half);
+	while (monotonic_ns() < end) {
+		wait_until(monotonic_ns() + half);
+		work_until(monotonic_ns() + half);
 	}
 	pthread_join(thread, NULL);
 	truth(end, "main;**");
