@@ -6,6 +6,7 @@
 #ifndef SPROF_TESTS_RANDOM_PROFILE_H
 #define SPROF_TESTS_RANDOM_PROFILE_H
 
+#include "tests/unit/random.h"
 #include "tests/unit/unit.h"
 
 #include <stdbool.h>
@@ -63,16 +64,6 @@ struct plain_lines {
 	unsigned nr;
 };
 
-static uint64_t plain_state = 88172645463325252u;
-
-static unsigned plain_random(unsigned n)
-{
-	plain_state ^= plain_state << 13;
-	plain_state ^= plain_state >> 7;
-	plain_state ^= plain_state << 17;
-	return (unsigned)(plain_state >> 33) % n;
-}
-
 static uint32_t plain_module(struct profile *p, const struct plain_function *f)
 {
 	struct profile_module module = {
@@ -128,7 +119,7 @@ static unsigned plain_chain(const struct plain_sample *s, unsigned at)
 {
 	unsigned nr = 1;
 
-	while (at + nr < s->nr && nr < 3 && plain_random(3) == 0 &&
+	while (at + nr < s->nr && nr < 3 && rng(3) == 0 &&
 	       !strcmp(plain_functions[s->functions[at]].module,
 		       plain_functions[s->functions[at + nr]].module))
 		nr++;
@@ -165,20 +156,20 @@ __attribute__((unused)) static struct profile *plain_make(struct plain_profile *
 
 	p->meta.start_ns = 1000;
 	p->meta.end_ns = 101000;
-	plain->nr = 1 + plain_random(PLAIN_SAMPLES);
+	plain->nr = 1 + rng(PLAIN_SAMPLES);
 	for (unsigned i = 0; i < plain->nr; i++) {
 		struct plain_sample *s = &plain->samples[i];
 
 		*s = (struct plain_sample){
-			.nr = plain_random(PLAIN_DEPTH / (1 + plain_random(4))),
-			.weight = 1 + plain_random(1000),
-			.time_ns = 1000 + plain_random(100000),
-			.pid = 10 + plain_random(2),
+			.nr = rng(PLAIN_DEPTH / (1 + rng(4))),
+			.weight = 1 + rng(1000),
+			.time_ns = 1000 + rng(100000),
+			.pid = 10 + rng(2),
 		};
 		for (unsigned j = 0; j < s->nr; j++)
-			s->functions[j] = (uint8_t)plain_random(j < 2 ? 3 : NR_PLAIN_FUNCTIONS);
-		s->comm = threads ? comms[plain_random(3)] : NULL;
-		s->tid = s->pid * 10 + plain_random(2);
+			s->functions[j] = (uint8_t)rng(j < 2 ? 3 : NR_PLAIN_FUNCTIONS);
+		s->comm = threads ? comms[rng(3)] : NULL;
+		s->tid = s->pid * 10 + rng(2);
 		plain_add(p, s);
 	}
 	return p;

@@ -46,6 +46,29 @@ static inline void __attribute__((format(printf, 1, 2))) shell(const char *forma
 	free(command);
 }
 
+/* Says so if it is not. */
+static inline bool is_installed(const char *program)
+{
+	char *command = xasprintf("command -v %s >/dev/null", program);
+	int status = system(command);
+
+	free(command);
+	if (status)
+		print_message("%s is not installed\n", program);
+	return !status;
+}
+
+static inline void write_text(const char *dir, const char *name, const char *text)
+{
+	char *path = xasprintf("%s/%s", dir, name);
+	FILE *file = fopen(path, "w");
+
+	assert_non_null(file);
+	fputs(text, file);
+	fclose(file);
+	free(path);
+}
+
 /* A directory that cmocka's teardown removes. */
 static inline int fixture_setup(void **state)
 {

@@ -35,17 +35,6 @@ struct fixture {
 	bool usable;
 };
 
-static void write_text(const char *dir, const char *name, const char *text)
-{
-	char *path = xasprintf("%s/%s", dir, name);
-	FILE *file = fopen(path, "w");
-
-	assert_non_null(file);
-	fputs(text, file);
-	fclose(file);
-	free(path);
-}
-
 /* Builds a stripped program whose debug file is on the server. */
 static void make_program(const char *dir, const char *name, const char *function)
 {

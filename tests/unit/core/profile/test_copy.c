@@ -37,7 +37,7 @@ static void several_profiles_become_their_sum(void **state)
 
 		want.nr = 0;
 		for (uint32_t k = 0; k < 2; k++) {
-			struct profile *p = plain_make(&plain, plain_random(2));
+			struct profile *p = plain_make(&plain, rng(2));
 			const char *origin = k ? "host b@;" : "host a@;";
 
 			profile_copy(p,

@@ -3,22 +3,13 @@
  * objdump say.
  */
 #include "tests/unit/symbol_fixture.h"
+#include "tests/unit/random.h"
 
 #include "output/annotate/annotation.h"
 #include "output/annotate/disassembly.h"
 #include "symbolizer/function_code.h"
 
 enum { NR_FUNCTIONS = 4, NR_FRAMES = 40, NR_SAMPLES = 300, MAX_DEPTH = 10, MAX_CHAIN = 4 };
-
-static uint64_t rng_state = 88172645463325252u;
-
-static uint32_t rng(uint32_t n)
-{
-	rng_state ^= rng_state << 13;
-	rng_state ^= rng_state >> 7;
-	rng_state ^= rng_state << 17;
-	return (uint32_t)(rng_state >> 33) % n;
-}
 
 static struct profile *random_profile(void)
 {

@@ -39,7 +39,7 @@ static void round_trips(const char *format, int nr)
 	static struct plain_lines want;
 
 	for (int i = 0; i < nr; i++) {
-		struct profile *p = plain_make(&plain, plain_random(2)), *once, *twice;
+		struct profile *p = plain_make(&plain, rng(2)), *once, *twice;
 
 		want.nr = 0;
 		for (unsigned j = 0; j < plain.nr; j++)

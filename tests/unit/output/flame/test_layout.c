@@ -3,6 +3,7 @@
  * lost.
  */
 #include "tests/unit/unit.h"
+#include "tests/unit/random.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,16 +13,6 @@
 #include "core/profile/profile.h"
 #include "output/flame/layout.h"
 #include "output/tree/tree.h"
-
-static uint64_t rng_state;
-
-static unsigned rng(unsigned n)
-{
-	rng_state ^= rng_state << 13;
-	rng_state ^= rng_state >> 7;
-	rng_state ^= rng_state << 17;
-	return (unsigned)(rng_state >> 33) % n;
-}
 
 static struct tree *random_tree(uint64_t seed, unsigned nr_stacks, unsigned max_depth)
 {

@@ -3,6 +3,7 @@
  * byte, with its data.
  */
 #include "tests/unit/unit.h"
+#include "tests/unit/random.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,16 +15,6 @@
 #include "output/flame/svg.h"
 #include "output/tree/summary.h"
 #include "output/tree/tree.h"
-
-static uint64_t rng_state;
-
-static unsigned rng(unsigned n)
-{
-	rng_state ^= rng_state << 13;
-	rng_state ^= rng_state >> 7;
-	rng_state ^= rng_state << 17;
-	return (unsigned)(rng_state >> 33) % n;
-}
 
 /* What random stacks look like. */
 struct shape {

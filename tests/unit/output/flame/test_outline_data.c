@@ -4,6 +4,7 @@
  * counted, and the sums by function are those of all nodes.
  */
 #include "tests/unit/unit.h"
+#include "tests/unit/random.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -261,16 +262,6 @@ static uint64_t check(const struct profile *p)
 	tree_free(whole);
 	svg_outline_free(encoded);
 	return left_out;
-}
-
-static uint64_t rng_state;
-
-static unsigned rng(unsigned n)
-{
-	rng_state ^= rng_state << 13;
-	rng_state ^= rng_state >> 7;
-	rng_state ^= rng_state << 17;
-	return (unsigned)(rng_state >> 33) % n;
 }
 
 /* A function is called by several others and by itself. */

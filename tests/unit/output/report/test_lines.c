@@ -3,6 +3,7 @@
  * stack.
  */
 #include "tests/unit/unit.h"
+#include "tests/unit/random.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,16 +14,6 @@
 #include "output/report/lines.h"
 
 enum { NR_FUNCTIONS = 6, NR_FRAMES = 60, NR_SAMPLES = 400, MAX_DEPTH = 12, MAX_LINE = 9 };
-
-static uint64_t rng_state = 88172645463325252u;
-
-static uint32_t rng(uint32_t n)
-{
-	rng_state ^= rng_state << 13;
-	rng_state ^= rng_state >> 7;
-	rng_state ^= rng_state << 17;
-	return (uint32_t)(rng_state >> 33) % n;
-}
 
 static uint32_t function(struct profile *p, const char *name, const char *file, uint32_t start,
 			 enum function_kind kind, uint32_t module)

@@ -104,18 +104,18 @@ static void a_random_filter_is_what_brute_force_says(void)
 						  FILTER_HIDE };
 	static struct plain_profile plain;
 	static struct plain_lines want;
-	struct profile *p = plain_make(&plain, plain_random(2));
+	struct profile *p = plain_make(&plain, rng(2));
 	struct filter *f = filter_new();
 	const struct choice *of[NR_RULES] = { NULL };
-	uint64_t from = plain_random(3) ? 0 : plain_random(100000), left_out = 0, nr_left_out = 0;
-	uint64_t to = plain_random(3) ? UINT64_MAX : from + plain_random(100000);
+	uint64_t from = rng(3) ? 0 : rng(100000), left_out = 0, nr_left_out = 0;
+	uint64_t to = rng(3) ? UINT64_MAX : from + rng(100000);
 	const char *lacks;
 	char why[100];
 
 	for (int r = 0; r < (int)NR_RULES; r++) {
-		if (plain_random(3))
+		if (rng(3))
 			continue;
-		of[r] = &choices[plain_random(NR_CHOICES)];
+		of[r] = &choices[rng(NR_CHOICES)];
 		assert_int_equal(filter_add_rule(f, r, of[r]->text, why, sizeof(why)), 0);
 	}
 	filter_set_from(f, (struct moment){ .kind = MOMENT_AFTER_START, .ns = from });

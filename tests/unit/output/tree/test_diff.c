@@ -3,6 +3,7 @@
  * statistics are compared with figures computed by hand and with repeated sampling.
  */
 #include "tests/unit/unit.h"
+#include "tests/unit/random.h"
 
 #include <errno.h>
 #include <math.h>
@@ -31,16 +32,6 @@ struct pair {
 
 static const char *const names[] = { "f", "f.part.0", "g", "h", "f:x" };
 #define NR_NAMES (sizeof(names) / sizeof(*names))
-
-static uint64_t rng_state;
-
-static unsigned rng(unsigned n)
-{
-	rng_state ^= rng_state << 13;
-	rng_state ^= rng_state >> 7;
-	rng_state ^= rng_state << 17;
-	return (unsigned)(rng_state >> 33) % n;
-}
 
 static void random_lines(struct line *lines, unsigned nr)
 {

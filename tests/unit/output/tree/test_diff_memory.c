@@ -1,5 +1,6 @@
 /* Differences of sampled memory, whose samples weigh differently: the error that they are given. */
 #include "tests/unit/unit.h"
+#include "tests/unit/random.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -9,16 +10,6 @@
 #include "output/tree/diff.h"
 #include "output/tree/margins.h"
 #include "output/tree/tree.h"
-
-static uint64_t rng_state;
-
-static unsigned rng(unsigned n)
-{
-	rng_state ^= rng_state << 13;
-	rng_state ^= rng_state >> 7;
-	rng_state ^= rng_state << 17;
-	return (unsigned)(rng_state >> 33) % n;
-}
 
 /* Blocks of one function: how many, and their size in intervals. */
 struct blocks {

@@ -2,6 +2,7 @@
  * Sorts enough stacks to reach every path of the sorter, and checks their order.
  */
 #include "tests/unit/unit.h"
+#include "tests/unit/random.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -9,16 +10,6 @@
 
 #include "core/base/alloc.h"
 #include "output/tree/stack_sort.h"
-
-static uint64_t rng_state;
-
-static unsigned rng(unsigned n)
-{
-	rng_state ^= rng_state << 13;
-	rng_state ^= rng_state >> 7;
-	rng_state ^= rng_state << 17;
-	return (unsigned)(rng_state >> 33) % n;
-}
 
 /*
  * Long common beginnings; few and many distinct codes; words that are codes, and words that are

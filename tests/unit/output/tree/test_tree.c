@@ -3,6 +3,7 @@
  * each sum over all of them.
  */
 #include "tests/unit/unit.h"
+#include "tests/unit/random.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -26,16 +27,6 @@ struct line {
 	char text[256]; /* "comm;f;g", each name with its separator */
 	uint64_t weight;
 };
-
-static uint64_t rng_state;
-
-static unsigned rng(unsigned n)
-{
-	rng_state ^= rng_state << 13;
-	rng_state ^= rng_state >> 7;
-	rng_state ^= rng_state << 17;
-	return (unsigned)(rng_state >> 33) % n;
-}
 
 static void random_lines(struct line *lines, unsigned nr, uint64_t unit)
 {

@@ -332,17 +332,6 @@ static const char small_program[] =
 	"__attribute__((noinline)) int f2(int *v, int n) { return f1(v, n) + sum(v + 2, n - 2); }\n"
 	"int main(int c, char **v) { int a[9] = { c, 2, 3 }; return f2(a, 9) + !v; }\n";
 
-static bool is_installed(const char *program)
-{
-	char *command = xasprintf("command -v %s >/dev/null", program);
-	int status = system(command);
-
-	free(command);
-	if (status)
-		print_message("%s is not installed\n", program);
-	return !status;
-}
-
 static void check_small_program(const char *judge, const char *compile, const char *dir)
 {
 	char *command = xasprintf("%s -o a a.c", compile), *path = xasprintf("%s/a", dir);

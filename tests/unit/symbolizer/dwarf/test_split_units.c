@@ -23,17 +23,6 @@ static const char other[] =
 	"int other(int x) { int s = 0; for (int i = 0; i < x; i++) s += half(i) + add(s, i);\n"
 	"return s; }\n";
 
-static void write_text(const char *dir, const char *name, const char *text)
-{
-	char *path = xasprintf("%s/%s", dir, name);
-	FILE *file = fopen(path, "w");
-
-	assert_non_null(file);
-	fputs(text, file);
-	fclose(file);
-	free(path);
-}
-
 static int setup(void **state)
 {
 	int err = fixture_setup(state);
@@ -118,17 +107,6 @@ static size_t differences(const char *dir, const char *whole, const char *split,
 	return differ;
 }
 
-static bool has_program(const char *name)
-{
-	char *command = xasprintf("command -v %s >/dev/null", name);
-	int status = system(command);
-
-	free(command);
-	if (status)
-		print_message("%s is not installed\n", name);
-	return !status;
-}
-
 /* `package`: a command that collects the .dwo files, which are then removed; or NULL. */
 static void check_split(const char *dir, const char *compile, const char *package)
 {
@@ -151,7 +129,7 @@ static void dwo_files_give_the_same_frames(void **state)
 	check_split(*state, "gcc -O2 -gdwarf-5 -fdebug-types-section", NULL);
 	check_split(*state, "gcc -O2 -gdwarf-4 -fdebug-types-section", NULL);
 	check_split(*state, "gcc -O2 -gdwarf-5 -gz", NULL);
-	if (!has_program("clang"))
+	if (!is_installed("clang"))
 		skip();
 	check_split(*state, "clang -O2 -gdwarf-5", NULL);
 	check_split(*state, "clang -O2 -gdwarf-4", NULL);
@@ -159,14 +137,14 @@ static void dwo_files_give_the_same_frames(void **state)
 
 static void packages_give_the_same_frames(void **state)
 {
-	if (has_program("dwp"))
+	if (is_installed("dwp"))
 		check_split(*state, "gcc -O2 -gdwarf-4", "dwp");
-	if (!has_program("llvm-dwp"))
+	if (!is_installed("llvm-dwp"))
 		skip();
 	check_split(*state, "gcc -O2 -gdwarf-5", "llvm-dwp");
 	check_split(*state, "gcc -O2 -gdwarf-4", "llvm-dwp");
 	check_split(*state, "gcc -O2 -gdwarf-5 -fdebug-types-section", "llvm-dwp");
-	if (has_program("clang"))
+	if (is_installed("clang"))
 		check_split(*state, "clang -O2 -gdwarf-5", "llvm-dwp");
 }
 
@@ -201,7 +179,7 @@ static void dwz_gives_the_same_frames(void **state)
 	const char *dir = *state;
 	size_t inlined;
 
-	if (!has_program("dwz"))
+	if (!is_installed("dwz"))
 		skip();
 	shell("cd '%s' && g++ -O2 -g -x c++ -o whole a.c b.c && cp whole alone && dwz alone && "
 	      "cp whole one && cp whole two && dwz -m common one two && "
