@@ -1,11 +1,8 @@
 # The page of sprof flame -o x.html in a real browser: one thread's calls in order of time, and the overview of a zoom.
-
-BROWSER=$BATS_TEST_DIRNAME
+load browser
 
 setup() {
-	bats_require_minimum_version 1.5.0
-	command -v node >/dev/null || skip "node is not installed"
-	command -v "${CHROMIUM:-chromium}" >/dev/null || skip "chromium is not installed"
+	needs_browser
 	cp "$BATS_TEST_DIRNAME"/../golden/output/*.folded "$BATS_TEST_DIRNAME"/../golden/recordings/complete.data "$BATS_TEST_TMPDIR"
 	cd "$BATS_TEST_TMPDIR"
 	# Samples of 10 ms, as perf script prints them. Thread 11: 100 ms of load, 50 ms of nothing, 50 ms of lex below parse,

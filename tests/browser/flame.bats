@@ -1,11 +1,8 @@
 # The flame graph in a real browser: with its script, without it, and with hostile names.
-
-BROWSER=$BATS_TEST_DIRNAME
+load browser
 
 setup() {
-	bats_require_minimum_version 1.5.0
-	command -v node >/dev/null || skip "node is not installed"
-	command -v "${CHROMIUM:-chromium}" >/dev/null || skip "chromium is not installed"
+	needs_browser
 	cp "$BATS_TEST_DIRNAME"/../golden/output/*.folded "$BATS_TEST_DIRNAME"/../golden/recordings/{complete,gpu}.data "$BATS_TEST_TMPDIR"
 	cd "$BATS_TEST_TMPDIR"
 	# Tall: a trunk of 20 frames, of which 40 that only call one another lead to f and to g.

@@ -1,11 +1,8 @@
 # Pictures whose tree is so large that the browser draws its outline first, and reads all nodes after that.
-
-BROWSER=$BATS_TEST_DIRNAME
+load browser
 
 setup() {
-	bats_require_minimum_version 1.5.0
-	command -v node >/dev/null || skip "node is not installed"
-	command -v "${CHROMIUM:-chromium}" >/dev/null || skip "chromium is not installed"
+	needs_browser
 	cd "$BATS_TEST_TMPDIR"
 	# 28000 stacks: few frames that are wide, and ten narrow ones on each. The thin ones can only be seen in a wide window.
 	awk 'BEGIN {

@@ -1,12 +1,10 @@
 # Device memory over time in the page of sprof flame -o x.html, of a recording made over the fake GPU.
 
 load ../gpu/fake.bash
-
-BROWSER=$BATS_TEST_DIRNAME
+load browser
 
 setup() {
-	command -v node >/dev/null || skip "node is not installed"
-	command -v "${CHROMIUM:-chromium}" >/dev/null || skip "chromium is not installed"
+	needs_browser
 	fake_setup
 	cd "$BATS_TEST_TMPDIR"
 }

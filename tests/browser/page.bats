@@ -1,19 +1,12 @@
 # The page of sprof flame -o x.html in a real browser: table, modes of the tree, heat map and address. The page must load
 # nothing and run no code but its own.
-
-BROWSER=$BATS_TEST_DIRNAME
+load browser
 
 setup() {
-	bats_require_minimum_version 1.5.0
-	command -v node >/dev/null || skip "node is not installed"
-	command -v "${CHROMIUM:-chromium}" >/dev/null || skip "chromium is not installed"
+	needs_browser
 	cp "$BATS_TEST_DIRNAME"/../golden/output/*.folded "$BATS_TEST_DIRNAME"/../golden/recordings/complete.data "$BATS_TEST_TMPDIR"
 	cd "$BATS_TEST_TMPDIR"
 	"$SPROF" flame -t kinds kinds.folded -o kinds.html
-}
-
-page() { # options, file; the test is standard input
-	{ cat "$BROWSER/page_helpers.js"; cat; } | timeout 90 node "$BROWSER/page.js" "$@"
 }
 
 @test "the page holds the same picture as the SVG, and the same data" {

@@ -2,8 +2,7 @@
 # code, which its authors publish for the command line. Neither is in Debian. npm fetches them once, if it is installed;
 # SPEEDSCOPE and PROFILER_CLI may name their folders instead.
 # bats file_tags=full
-
-BROWSER=$BATS_TEST_DIRNAME
+load browser
 
 setup_file() {
 	local npm=$BUILD/npm/node_modules
@@ -13,8 +12,7 @@ setup_file() {
 }
 
 setup() {
-	bats_require_minimum_version 1.5.0
-	command -v node >/dev/null || skip "node is not installed"
+	needs_node
 	cp "$BATS_TEST_DIRNAME"/../golden/output/*.folded "$BATS_TEST_DIRNAME"/../golden/recordings/complete.data "$BATS_TEST_TMPDIR"
 	cd "$BATS_TEST_TMPDIR"
 }

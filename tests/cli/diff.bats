@@ -1,24 +1,10 @@
-# sprof diff on collapsed stacks and recordings. What it prints is compared with tests/golden/output;
-# UPDATE_GOLDEN=1 writes those files anew; review them as a diff.
-
-GOLDEN=$BATS_TEST_DIRNAME/../golden
+# sprof diff on collapsed stacks and recordings.
+load golden
 
 setup() {
 	bats_require_minimum_version 1.5.0
 	cp "$GOLDEN"/recordings/{complete,killed,processes}.data "$GOLDEN"/output/*.folded "$BATS_TEST_TMPDIR"
 	cd "$BATS_TEST_TMPDIR"
-}
-
-same_as_golden() { # file; standard input is what was printed
-	if [ -n "${UPDATE_GOLDEN:-}" ]; then
-		cat >"$GOLDEN/output/$1"
-	else
-		diff -u "$GOLDEN/output/$1" -
-	fi
-}
-
-picture() {
-	sed '/<style>/,/<\/style>/d; /<metadata/d; /<script>/,/<\/script>/d'
 }
 
 @test "diff prints what changed, as shares and as they are" {

@@ -1,20 +1,10 @@
-# Tables and pictures of what a GPU did, from a recording made by tests/unit/gpu/test_gpu_golden.c. What they
-# print is compared with tests/golden/output; UPDATE_GOLDEN=1 writes those files anew; review them as a diff.
-
-GOLDEN=$BATS_TEST_DIRNAME/../golden
+# Tables and pictures of what a GPU did, from a recording made by tests/unit/gpu/test_gpu_golden.c.
+load golden
 
 setup() {
 	bats_require_minimum_version 1.5.0
 	cp "$GOLDEN/recordings/gpu.data" "$GOLDEN/recordings/complete.data" "$BATS_TEST_TMPDIR"
 	cd "$BATS_TEST_TMPDIR"
-}
-
-same_as_golden() { # file; standard input is what was printed
-	if [ -n "${UPDATE_GOLDEN:-}" ]; then
-		cat >"$GOLDEN/output/$1"
-	else
-		diff -u "$GOLDEN/output/$1" -
-	fi
 }
 
 @test "tables of kernels, calls and copies" {

@@ -1,25 +1,10 @@
-# sprof flame, fold and report on recordings and collapsed stacks. What they print is compared with
-# tests/golden/output; UPDATE_GOLDEN=1 writes those files anew; review them as a diff.
-
-GOLDEN=$BATS_TEST_DIRNAME/../golden
+# sprof flame, fold and report on recordings and collapsed stacks.
+load golden
 
 setup() {
 	bats_require_minimum_version 1.5.0
 	cp "$GOLDEN/recordings/complete.data" "$GOLDEN/recordings/killed.data" "$GOLDEN/recordings/gpu.data" "$GOLDEN"/output/*.folded "$BATS_TEST_TMPDIR"
 	cd "$BATS_TEST_TMPDIR"
-}
-
-same_as_golden() { # file; standard input is what was printed
-	if [ -n "${UPDATE_GOLDEN:-}" ]; then
-		cat >"$GOLDEN/output/$1"
-	else
-		diff -u "$GOLDEN/output/$1" -
-	fi
-}
-
-# The bodies of the functions of the picture, one line each, without the rules and the script.
-picture() {
-	sed '/<style>/,/<\/style>/d; /<metadata/d; /<script>/,/<\/script>/d'
 }
 
 @test "fold puts lines in order and adds them up" {

@@ -1,13 +1,12 @@
 # sprof push, against a receiver in Python that answers as it is told (tests/receivers/fake.py). What it took is decoded
 # by protoc, and its sums must be those of the report.
+load ../receivers/receiver
 
 GOLDEN=$BATS_TEST_DIRNAME/../golden
-RECEIVERS=$BATS_TEST_DIRNAME/../receivers
 
 setup() {
 	bats_require_minimum_version 1.5.0
-	ldconfig -p | grep -q 'libcurl\(-gnutls\)\?\.so\.4' || skip "needs libcurl (libcurl4)"
-	unset http_proxy https_proxy all_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY SPROF_PUSH_TOKEN
+	needs_libcurl
 	cd "$BATS_TEST_TMPDIR"
 	cp "$GOLDEN/recordings/complete.data" "$GOLDEN/output/hostile.folded" .
 	start_fake taken
@@ -19,18 +18,9 @@ teardown() {
 	done
 }
 
-# NAME [PORT]: a receiver that keeps its requests in the folder NAME; sets PORT
-start_fake() {
-	mkdir -p "$1"
-	rm -f "$1/port"
-	[ -e "$1/mode" ] || echo ok >"$1/mode"
-	python3 "$RECEIVERS/fake.py" "$1" ${2:+"$2"} 3>&- &
-	FAKES="$FAKES $!"
-	for _ in $(seq 200); do
-		[ ! -e "$1/port" ] || break
-		sleep 0.05
-	done
-	PORT=$(cat "$1/port")
+start_fake() { # FOLDER [PORT]
+	start_receiver fake.py "$@"
+	FAKES="$FAKES $FAKE"
 }
 
 push() { # [OPTION...]

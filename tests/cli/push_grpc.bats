@@ -1,13 +1,12 @@
 # sprof push over gRPC, against a receiver in Python that speaks HTTP/2 as it is told (tests/receivers/fake_grpc.py).
 # The real Collector is asked in receivers.bats.
+load ../receivers/receiver
 
 GOLDEN=$BATS_TEST_DIRNAME/../golden
-RECEIVERS=$BATS_TEST_DIRNAME/../receivers
 
 setup() {
 	bats_require_minimum_version 1.5.0
-	ldconfig -p | grep -q 'libcurl\(-gnutls\)\?\.so\.4' || skip "needs libcurl (libcurl4)"
-	unset http_proxy https_proxy all_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY SPROF_PUSH_TOKEN
+	needs_libcurl
 	cd "$BATS_TEST_TMPDIR"
 	cp "$GOLDEN/recordings/complete.data" "$GOLDEN/output/hostile.folded" .
 	start_fake
@@ -17,19 +16,10 @@ teardown() {
 	[ -z "${FAKE:-}" ] || kill "$FAKE" 2>/dev/null || true
 }
 
-# [CERTIFICATE KEY]: a receiver that keeps its requests in the folder taken; sets PORT
-start_fake() {
+start_fake() { # [CERTIFICATE KEY]
 	[ -z "${FAKE:-}" ] || kill "$FAKE"
-	mkdir -p taken
-	rm -f taken/*.json taken/*.body taken/port
-	[ -e taken/mode ] || echo ok >taken/mode
-	python3 "$RECEIVERS/fake_grpc.py" taken "$@" 3>&- &
-	FAKE=$!
-	for _ in $(seq 200); do
-		[ ! -e taken/port ] || break
-		sleep 0.05
-	done
-	PORT=$(cat taken/port)
+	rm -f taken/*.json taken/*.body
+	start_receiver fake_grpc.py taken "$@"
 }
 
 push() { # [OPTION...]

@@ -2,9 +2,9 @@
 # is one that sprof takes, and the recorder works with exactly the rights of the DaemonSet.
 
 load ../rights
+load ../receivers/receiver
 
 SHIP=$BATS_TEST_DIRNAME
-RECEIVERS=$BATS_TEST_DIRNAME/../receivers
 
 setup() {
 	bats_require_minimum_version 1.5.0
@@ -71,27 +71,15 @@ fly() {
 		"$SPROF" "${args[@]}" -d 5s
 }
 
-start_fake() {
-	mkdir taken
-	echo ok >taken/mode
-	python3 "$RECEIVERS/fake.py" taken 3>&- &
-	FAKE=$!
-	for _ in $(seq 200); do
-		[ ! -e taken/port ] || break
-		sleep 0.05
-	done
-	PORT=$(cat taken/port)
-}
-
 # bats test_tags=full
 @test "the rights of the DaemonSet are enough: other users' processes, their names, and the push" {
 	needs_root "for capabilities and mounts"
 	needs_yaml
 	needs_unshare -m
-	ldconfig -p | grep -q 'libcurl\(-gnutls\)\?\.so\.4' || skip "needs libcurl (libcurl4)"
+	needs_libcurl
 	command -v protoc >/dev/null || skip "needs protoc (protobuf-compiler)"
 	unset http_proxy https_proxy all_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY
-	start_fake
+	start_receiver fake.py taken
 	# A program of another user, in a root directory and a mount namespace of its own.
 	mkdir -m 755 root
 	cp "$TARGETS/shares" root/shares

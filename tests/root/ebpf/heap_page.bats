@@ -1,18 +1,12 @@
 # Sampled memory in the page of sprof flame -o x.html: the chart of what is in use, its brush, and the
 # columns that the picture is switched between in place.
 load ../recorder
-
-BROWSER=$BATS_TEST_DIRNAME/../../browser
+load ../../browser/browser
 
 setup() {
 	needs_bpf
-	command -v node >/dev/null || skip "node is not installed"
-	command -v "${CHROMIUM:-chromium}" >/dev/null || skip "chromium is not installed"
+	needs_browser
 	pids=()
-}
-
-page() { # options, file; the test is standard input
-	{ cat "$BROWSER/page_helpers.js"; cat; } | timeout 90 node "$BROWSER/page.js" "$@"
 }
 
 # Records hoard with 60 MiB, then kills it.

@@ -1,6 +1,6 @@
 # A target in a root directory of its own, as in a container: the names in its files mean files of
 # that root, and what is no file there is not opened.
-load ../kernel
+load ../recorder
 
 setup() {
 	needs_bpf
@@ -17,12 +17,6 @@ setup() {
 	objcopy --only-keep-debug "$BATS_TEST_TMPDIR/full" "$root/debug/file"
 	cp "$root/debug/file" "$BATS_TEST_TMPDIR/spin.debug"
 	(cd "$BATS_TEST_TMPDIR" && objcopy -S --add-gnu-debuglink=spin.debug full "$root/spin")
-}
-
-teardown() {
-	[ -n "${pids[*]-}" ] || return 0
-	kill -9 "${pids[@]}" 2>/dev/null || true
-	wait "${pids[@]}" || true
 }
 
 record() { # samples of the target

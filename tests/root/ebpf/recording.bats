@@ -1,19 +1,10 @@
 # The recorder or its disk fails suddenly: what remains of the recording is readable.
 bats_require_minimum_version 1.5.0
-load ../kernel
-
-setup() {
-	needs_bpf
-}
+load ../recorder
 
 teardown() {
 	[ -z "${target-}" ] || kill "$target" 2>/dev/null || true
 	[ ! -d "$BATS_TEST_TMPDIR/disk" ] || umount "$BATS_TEST_TMPDIR/disk" 2>/dev/null || true
-}
-
-# [jq expression]
-told() {
-	"$SPROF" info --json "$data" 2>/dev/null | jq -r "$1"
 }
 
 # bats test_tags=full

@@ -1,17 +1,11 @@
 # The timeline of threads of a recording with waits, in a real browser.
 load ../kernel
-
-BROWSER=$BATS_TEST_DIRNAME/../../browser
+load ../../browser/browser
 
 setup() {
-	command -v node >/dev/null || skip "node is not installed"
-	command -v "${CHROMIUM:-chromium}" >/dev/null || skip "chromium is not installed"
+	needs_browser
 	needs_bpf
 	cd "$BATS_TEST_TMPDIR"
-}
-
-page() { # options, file; the test is standard input
-	{ cat "$BROWSER/page_helpers.js"; cat; } | timeout 90 node "$BROWSER/page.js" "$@"
 }
 
 # bats test_tags=full

@@ -1,16 +1,12 @@
 # What processes publish of themselves in their memory (OTEP 4719) becomes labels of what is pushed. The program is
 # tests/targets/otel_context.c; the receiver is tests/receivers/fake.py.
-
-RECEIVERS=$BATS_TEST_DIRNAME/../../receivers
+load ../../receivers/receiver
 
 setup() {
 	bats_require_minimum_version 1.5.0
-	ldconfig -p | grep -q 'libcurl\(-gnutls\)\?\.so\.4' || skip "needs libcurl (libcurl4)"
+	needs_libcurl
 	command -v protoc >/dev/null || skip "needs protoc (protobuf-compiler)"
-	unset http_proxy https_proxy all_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY SPROF_PUSH_TOKEN
 	cd "$BATS_TEST_TMPDIR"
-	mkdir taken
-	echo ok >taken/mode
 }
 
 teardown() {
@@ -20,14 +16,9 @@ teardown() {
 
 # The labels of x.data, as a receiver gets them
 labels() {
-	rm -f taken/*.json taken/*.body taken/port
-	python3 "$RECEIVERS/fake.py" taken 3>&- &
-	FAKE=$!
-	for _ in $(seq 200); do
-		[ ! -e taken/port ] || break
-		sleep 0.05
-	done
-	"$SPROF" push x.data "otlp+http://127.0.0.1:$(cat taken/port)"
+	rm -f taken/*.json taken/*.body
+	start_receiver fake.py taken
+	"$SPROF" push x.data "otlp+http://127.0.0.1:$PORT"
 	python3 "$RECEIVERS/pushed.py" labels taken >labels
 	cat labels
 	kill $FAKE

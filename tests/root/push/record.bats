@@ -1,35 +1,19 @@
 # sprof record --push: what is sampled arrives while it is sampled, every sample once, whatever the receiver does. The
 # receiver is tests/receivers/fake.py.
-
-RECEIVERS=$BATS_TEST_DIRNAME/../../receivers
+load ../../receivers/receiver
 
 setup() {
 	bats_require_minimum_version 1.5.0
-	ldconfig -p | grep -q 'libcurl\(-gnutls\)\?\.so\.4' || skip "needs libcurl (libcurl4)"
+	needs_libcurl
 	command -v protoc >/dev/null || skip "needs protoc (protobuf-compiler)"
-	unset http_proxy https_proxy all_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY SPROF_PUSH_TOKEN
 	cd "$BATS_TEST_TMPDIR"
-	start_fake
+	start_receiver fake.py taken
 }
 
 teardown() {
 	for pid in $FAKE $PROGRAM; do
 		kill "$pid" 2>/dev/null || true
 	done
-}
-
-# [PORT]: a receiver that keeps its requests in the folder taken; sets PORT and FAKE
-start_fake() {
-	mkdir -p taken
-	rm -f taken/port
-	[ -e taken/mode ] || echo ok >taken/mode
-	python3 "$RECEIVERS/fake.py" taken ${1:+"$1"} 3>&- &
-	FAKE=$!
-	for _ in $(seq 200); do
-		[ ! -e taken/port ] || break
-		sleep 0.05
-	done
-	PORT=$(cat taken/port)
 }
 
 record() { # OPTION...: the program is inlined, for 4 s
@@ -61,7 +45,7 @@ same_self() {
 	[[ "$stderr" == *"samples could not be sent now; 'spool' keeps "* ]]
 	# The receiver is down for three requests and more; that is one message.
 	[ "$(grep -c 'cannot push' <<<"$stderr")" -eq 1 ]
-	start_fake "$PORT"
+	start_receiver fake.py taken "$PORT"
 	echo 'marker 1' >x.folded
 	run "$SPROF" push x.folded "parca+http://127.0.0.1:$PORT" --spool spool
 	[ "$status" -eq 0 ]
