@@ -12,9 +12,8 @@
 
 #define WALK_USER_END (1ull << 47) /* user addresses end here, with four-level page tables */
 
-/* The syscall instruction puts its return address into rcx and the flags into r11. */
+/* The syscall instruction puts its return address into rcx. */
 #define WALK_REG_SYSCALL_PC 2
-#define WALK_REG_SYSCALL_FLAGS 11
 
 /*
  * rax rdx rcx rsi rdi r8..r11: callees may change them, so above the leaf their values are those of

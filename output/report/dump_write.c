@@ -8,8 +8,9 @@
 
 #include "core/base/buffer.h"
 #include "core/base/path.h"
-#include "output/tree/label.h"
 #include "output/text/text.h"
+#include "output/tree/label.h"
+#include "output/tree/ranking.h"
 
 enum { INDENT = 4, LEAST = 8 }; /* columns: of the indentation, and at least of name and path */
 
@@ -204,19 +205,11 @@ void dump_write_task(struct buffer *b, const struct dump_task_row *row,
 
 static void add_json(void *context, const struct shown *f)
 {
-	static const char *const kinds[NR_FUNCTION_KINDS] = {
-		[FUNCTION_NATIVE] = "native",	[FUNCTION_KERNEL] = "kernel",
-		[FUNCTION_JIT] = "jit",		[FUNCTION_MARKER] = "marker",
-		[FUNCTION_THREAD] = "thread",	[FUNCTION_PYTHON] = "python",
-		[FUNCTION_GPU] = "gpu",		[FUNCTION_RANGE] = "range",
-		[FUNCTION_UNKNOWN] = "unknown", [FUNCTION_WAIT] = "wait",
-	};
 	struct text_writer *w = context;
 
 	buffer_add_string(w->b, w->nr++ ? ",\n   {\"function\": " : "\n   {\"function\": ");
 	text_add_json(w->b, f->name);
-	buffer_printf(w->b, ", \"kind\": \"%s\", \"inlined\": %s",
-		      f->kind < NR_FUNCTION_KINDS ? kinds[f->kind] : "unknown",
+	buffer_printf(w->b, ", \"kind\": \"%s\", \"inlined\": %s", ranking_kind_name(f->kind),
 		      f->inlined ? "true" : "false");
 	if (*f->file) {
 		buffer_add_string(w->b, ", \"file\": ");

@@ -100,14 +100,6 @@ void tensor_levels_free(struct tensor_levels *l)
 	free(l);
 }
 
-bool tensor_levels_seen(const struct tensor_levels *l)
-{
-	for (size_t i = 0; i < ALLOC_NR_DEVICES; i++)
-		if (l->devices[i].is_seen)
-			return true;
-	return false;
-}
-
 /* ---- levels */
 
 static uint64_t load(const __u64 *word)

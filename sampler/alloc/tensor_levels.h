@@ -36,8 +36,6 @@ void tensor_levels_see_interval(struct tensor_levels *levels, uint64_t interval)
 void tensor_levels_adapt(struct tensor_levels *levels, uint64_t ns);
 /* Writes the last levels, and the sums of each device. */
 void tensor_levels_finish(struct tensor_levels *levels, uint64_t now_ns, struct sink *sink);
-/* Has any device reported? */
-bool tensor_levels_seen(const struct tensor_levels *levels);
 
 /*
  * The interval for that many blocks and bytes in that time: 1, every block, as long as they are

@@ -79,7 +79,6 @@ enum cupti_attribute {
  */
 #define CUPTI_API_WRONG_GRAPH_IDS 130000u
 #define CUPTI_API_RIGHT_GRAPH_IDS 130101u
-#define CUPTI_BUFFER_ALIGN 8
 
 /* Driver calls that are recorded even if cuptiGetCallbackName is missing. */
 enum cupti_driver_cbid {
