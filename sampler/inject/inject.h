@@ -101,12 +101,6 @@ void inject_abandon(struct inject *inject);
  */
 int inject_syscall(struct inject *inject, unsigned int number, const uint64_t *args,
 		   int64_t *ret_result);
-/*
- * Calls one function with up to four arguments, on a stack whose top is given, with all signals
- * blocked. It may use the vector registers.
- */
-int inject_call(struct inject *inject, uint64_t function, const uint64_t *args, uint64_t stack_top,
-		unsigned int limit_ms, int64_t *ret_result);
 
 /*
  * Does the stopped thread still run our code? The mailbox and the scratch lie on a stack that

@@ -124,16 +124,3 @@ int inject_syscall(struct inject *i, unsigned int number, const uint64_t *args, 
 	*ret = (int64_t)call.result;
 	return err;
 }
-
-int inject_call(struct inject *i, uint64_t function, const uint64_t *args, uint64_t stack_top,
-		unsigned int limit_ms, int64_t *ret)
-{
-	struct inject_call call = { .target = function };
-	int err;
-
-	memcpy(call.args, args, 4 * sizeof(*args));
-	call.args[5] = stack_top;
-	err = inject_calls(i, &call, 1, limit_ms);
-	*ret = (int64_t)call.result;
-	return err;
-}
