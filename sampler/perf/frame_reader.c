@@ -43,6 +43,8 @@ struct reader {
 	const struct perf_event_mmap_page *page;
 	const uint8_t *data;
 	uint64_t seen; /* ring position */
+	bool is_first; /* in its scheduling class no sampled thread runs on when it wakes up */
+	int schedstat_fd;
 	uint8_t record[MAX_RECORD];
 };
 
@@ -57,7 +59,12 @@ static void copy_out(const struct reader *r, void *to, uint64_t at, size_t size)
 	memcpy((uint8_t *)to + first, r->data, size - first);
 }
 
-/* Takes the records that are new. true: *ret_sample is the last sample, without its stack. */
+static bool has_records(const struct reader *r)
+{
+	return __atomic_load_n(&r->page->data_head, __ATOMIC_ACQUIRE) != r->seen;
+}
+
+/* Takes the records that are new. true: *ret_sample is the last sample, its stack in `record`. */
 static bool take_records(struct reader *r, struct perf_record *ret_sample)
 {
 	uint64_t head = __atomic_load_n(&r->page->data_head, __ATOMIC_ACQUIRE);
@@ -97,8 +104,11 @@ static void wake_recorder(const struct reader *r)
 
 /* ---- the process */
 
-/* Asks to be preferred to whatever was sampled. Where neither is allowed, sleeping often helps. */
-static void ask_to_be_preferred(int cpu)
+/*
+ * Asks to be preferred to whatever was sampled, and returns whether that is certain now. Where
+ * neither is allowed, sleeping often helps.
+ */
+static bool ask_to_be_preferred(int cpu)
 {
 	struct sched_attributes slice = { .size = sizeof(slice), .runtime = SLICE_NS };
 	struct sched_param first = { .sched_priority = 1 };
@@ -108,8 +118,10 @@ static void ask_to_be_preferred(int cpu)
 	CPU_SET((unsigned int)cpu, &one);
 	if (sched_setaffinity(0, sizeof(one), &one))
 		_exit(0); /* outside our cpuset */
-	if (sched_setscheduler(0, SCHED_FIFO, &first))
-		syscall(SYS_sched_setattr, 0, &slice, 0);
+	if (!sched_setscheduler(0, SCHED_FIFO, &first))
+		return true;
+	syscall(SYS_sched_setattr, 0, &slice, 0);
+	return false;
 }
 
 static void let_go_of_files(struct reader_config *c)
@@ -145,6 +157,47 @@ static bool map_ring(struct reader *r)
 	return true;
 }
 
+bool frame_reader_waited(const char *text, uint64_t *ret_ns)
+{
+	uint64_t numbers[3] = { 0 }; /* ns on a CPU, ns waiting for one, how often it got one */
+
+	for (int i = 0; i < 3; i++) {
+		if (*text < '0' || *text > '9')
+			return false;
+		for (; *text >= '0' && *text <= '9'; text++)
+			numbers[i] = 10 * numbers[i] + (uint64_t)(*text - '0');
+		text += *text == ' ';
+	}
+	*ret_ns = numbers[1];
+	return numbers[2];
+}
+
+static bool read_waited(const struct reader *r, uint64_t *ret_ns)
+{
+	char text[96];
+	ssize_t n = pread(r->schedstat_fd, text, sizeof(text) - 1, 0);
+
+	text[n > 0 ? n : 0] = '\0';
+	return frame_reader_waited(text, ret_ns);
+}
+
+/*
+ * Waits for records. Returns whether the kernel gave this process the CPU in the interrupt that
+ * woke it. When the scheduler decides that, it stops the clock of the CPU's queue until the switch
+ * (rq_clock_skip_update() in kernel/sched), so such a process has waited 0 ns. If the sampled
+ * thread ran on, another interrupt or system call has moved that clock.
+ */
+static bool wait_for_records(struct reader *r, int epoll_fd)
+{
+	struct epoll_event event;
+	uint64_t before = 0, after = 0;
+	bool known = r->is_first || read_waited(r, &before);
+
+	if (!has_records(r) && epoll_wait(epoll_fd, &event, 1, -1) < 0 && errno != EINTR)
+		_exit(1);
+	return r->is_first || (known && read_waited(r, &after) && after == before);
+}
+
 static _Noreturn void serve(struct reader *r)
 {
 	/* Edge-triggered: the event of a thread that has ended stays readable. */
@@ -155,10 +208,10 @@ static _Noreturn void serve(struct reader *r)
 	if (epoll_fd < 0 || epoll_ctl(epoll_fd, EPOLL_CTL_ADD, r->config.event_fd, &event))
 		_exit(1);
 	for (;;) {
-		if (epoll_wait(epoll_fd, &event, 1, -1) < 0 && errno != EINTR)
-			_exit(1);
+		bool at_once = wait_for_records(r, epoll_fd);
+
 		if (take_records(r, &sample))
-			frame_walk_sample(r->walk, &sample);
+			frame_walk_sample(r->walk, &sample, at_once);
 		wake_recorder(r);
 	}
 }
@@ -180,7 +233,8 @@ static _Noreturn void run(struct reader_config config, struct reader *r, pid_t p
 	r->walk = (struct frame_walk *)(r + 1);
 	frame_walk_init(r->walk, config.targets, config.shared, config.cpu_index);
 	let_go_of_files(&r->config);
-	ask_to_be_preferred(config.cpu);
+	r->is_first = ask_to_be_preferred(config.cpu);
+	r->schedstat_fd = open("/proc/self/schedstat", O_RDONLY | O_CLOEXEC);
 	privileges_reduce(PRIVILEGE(CAP_SYS_PTRACE));
 	prctl(PR_SET_PDEATHSIG, SIGKILL); /* a change of rights clears it */
 	if (!map_ring(r))

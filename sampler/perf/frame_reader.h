@@ -2,8 +2,9 @@
  * A process that reads the Python frames of threads right after they were sampled. There is one for
  * each CPU, bound to it. The sample wakes it, so the kernel gives it the CPU that the sampled
  * thread has: while it reads, that thread stands still where it was sampled. No thread is stopped,
- * and no right is needed beyond reading the memory. The kernel does not promise this, so the
- * recorder checks it by the records of thread switches (python_stacks.c).
+ * and no right is needed beyond reading the memory. The kernel does not promise this, so it is
+ * checked: the reader did not wait for the CPU (frame_reader.c), the C stack is that of the sample
+ * (frame_walk.c), and the thread's switches tell when it stopped and went on (python_stacks.c).
  *
  * It is a process, because a read of a hostile target's memory may never return.
  */
@@ -34,5 +35,11 @@ struct reader_config {
  * started again with the same memory after it was killed.
  */
 pid_t frame_reader_start(const struct reader_config *config);
+
+/*
+ * Takes from the text of /proc/PID/schedstat how long the process has been runnable without a CPU.
+ * false: the kernel does not say.
+ */
+bool frame_reader_waited(const char *text, uint64_t *ret_ns);
 
 #endif

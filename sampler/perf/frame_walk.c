@@ -27,6 +27,7 @@
 #define THREADS 4096u	    /* power of two */
 #define RETRY_NS 200000000u /* a thread without a state is searched for again */
 #define MAX_RUNS 1024
+#define MAX_STACK 65536u /* bytes that a sample can copy */
 
 struct known_thread {
 	int32_t pid, tid, own_tid; /* own_tid: in its PID namespace */
@@ -55,6 +56,7 @@ struct frame_walk {
 		uint8_t bytes[BLOCK];
 	} blocks[BLOCKS];
 	uint64_t words[READER_MAX_WORDS];
+	uint8_t c_stack[MAX_STACK];
 	struct code_record code;
 	uint8_t linetable[CODE_MAX_LINETABLE];
 	/* kept */
@@ -334,7 +336,23 @@ int64_t frame_walk_allowance(int64_t before_ns, uint64_t passed_ns, uint64_t use
 	return (now_ns < SAVED_NS ? now_ns : SAVED_NS) - (int64_t)used_ns;
 }
 
-void frame_walk_sample(struct frame_walk *r, const struct perf_record *sample)
+bool frame_walk_stack_is(pid_t pid, const struct perf_sample *sample, void *room)
+{
+	const struct iovec range = { (void *)sample->gpr[WALK_REG_SP], sample->stack_size };
+
+	return range.iov_len &&
+	       process_memory_read(pid, room, &range, 1) == (int64_t)range.iov_len &&
+	       !memcmp(room, sample->stack, range.iov_len);
+}
+
+/* Nearly all that an interpreter does changes words of its C stack. */
+static bool stands_where_sampled(struct frame_walk *r, const struct perf_sample *sample)
+{
+	return sample->stack_size <= MAX_STACK &&
+	       frame_walk_stack_is(r->stack.pid, sample, r->c_stack);
+}
+
+void frame_walk_sample(struct frame_walk *r, const struct perf_record *sample, bool at_once)
 {
 	struct reader_shared *shared = r->shared;
 	uint64_t now = monotonic_ns(), thread_pointer;
@@ -362,8 +380,10 @@ void frame_walk_sample(struct frame_walk *r, const struct perf_record *sample)
 	thread_pointer = find_thread(r, turn);
 	r->stack.gil = r->layout.gil_holder ? PY_GIL_NO_THREAD : PY_GIL_UNKNOWN;
 	r->deadline_ns = monotonic_ns() + LIMIT_NS;
-	if (thread_pointer)
+	if (thread_pointer && at_once && stands_where_sampled(r, &sample->sample))
 		walk(r, thread_pointer);
+	else if (thread_pointer)
+		r->stack.known = r->stack.broken = true;
 	r->stack.broken |= r->late;
 	r->stack.read_ns = monotonic_ns();
 	__atomic_store_n(&shared->busy_ns, 0, __ATOMIC_RELEASE);

@@ -5,11 +5,14 @@
 #ifndef SPROF_FRAME_WALK_H
 #define SPROF_FRAME_WALK_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct frame_walk;
 struct perf_record;
+struct perf_sample;
 struct reader_shared;
 struct reader_targets;
 
@@ -25,7 +28,12 @@ void frame_walk_init(struct frame_walk *walk, const struct reader_targets *targe
  * passed, less what it used. It is below 0 after it took more, and then nothing is read.
  */
 int64_t frame_walk_allowance(int64_t before_ns, uint64_t passed_ns, uint64_t used_ns);
-/* Reads the frames of the sampled thread, if its process runs Python and time is left. */
-void frame_walk_sample(struct frame_walk *walk, const struct perf_record *sample);
+/*
+ * Reads the frames of the sampled thread, if its process runs Python and time is left. at_once: the
+ * thread lost its CPU in the interrupt of the sample; else it may have run on, and has no frames.
+ */
+void frame_walk_sample(struct frame_walk *walk, const struct perf_record *sample, bool at_once);
+/* Is the C stack still what was copied with the sample? `room` takes as much as the copy. */
+bool frame_walk_stack_is(pid_t pid, const struct perf_sample *sample, void *room);
 
 #endif

@@ -39,6 +39,10 @@ has_no_impossible_stack() {
 # The C functions are in the native stack, which was copied before the Python frames were read.
 agrees_with_the_native_stack() {
 	sampled 1999 python_natives.py 1 "$1"
+	has_c_functions_below_their_callers
+}
+
+has_c_functions_below_their_callers() {
 	awk '!/not readable/ && /run \(python_natives.py:/ {
 			crc = /;in_crc \(/; sort = /;in_sort \(/
 			if (/;crc32(_z)?[ ;]/) { seen["crc"] += $NF; wrong += !crc * $NF }
@@ -50,6 +54,25 @@ agrees_with_the_native_stack() {
 
 @test "python with perf: native and Python frames of a sample are of the same moment" {
 	each_python agrees_with_the_native_stack 1
+}
+
+# Here the kernel need not give a reader the CPU of the sampled thread: 1 to 2 % run on a little.
+natives_of_nobody() { # THREADS
+	as_nobody
+	cp "$BATS_TEST_DIRNAME/../../targets/python_natives.py" "$place/out/"
+	"${as[@]}" "$SPROF" record -q -o "$data" --source perf -F 1999 -- \
+		/usr/bin/python3 "$place/out/python_natives.py" 3 "$1" >"$truth"
+	fold_here
+	has_c_functions_below_their_callers
+}
+
+@test "nobody with perf: native and Python frames of a sample are of the same moment" {
+	natives_of_nobody 1
+}
+
+# bats test_tags=full
+@test "nobody with perf: the same of threads that take the GIL from each other" {
+	natives_of_nobody 4
 }
 
 # bats test_tags=full
@@ -79,12 +102,13 @@ names_what_is_gone() {
 	done
 }
 
+# While others want the CPU, a reader without SCHED_FIFO gets it late: 30 % at a load of 16.
 @test "nobody with perf: a script that is started, and one that runs, have Python frames" {
 	as_nobody
 	cp "$BATS_TEST_DIRNAME"/../../targets/python_shares.py "$place/out/"
 	"${as[@]}" "$SPROF" record -q -o "$data" --source perf -F 499 -- /usr/bin/python3 "$place/out/python_shares.py" 500 >"$truth"
 	fold_here
-	few_are_missing 30
+	few_are_missing 60
 	judge shares "$truth" "$folded"
 	cd "$place/out"
 	"${as[@]}" /usr/bin/python3 "$place/out/python_shares.py" 60000 >/dev/null 3>&- &
@@ -92,7 +116,7 @@ names_what_is_gone() {
 	sleep 0.7
 	"${as[@]}" "$SPROF" record -q -o "$data" --source perf -F 499 -d 700ms -p "${pids[-1]}"
 	fold_here
-	few_are_missing 30
+	few_are_missing 60
 	grep -q 'main (python_shares.py:[0-9]*);loop (python_shares.py:' "$folded"
 }
 

@@ -1,7 +1,14 @@
-/* sampler/perf/frame_walk.c: a reader of Python frames keeps to its part of a CPU. */
+/*
+ * sampler/perf/frame_walk.c: a reader of Python frames keeps to its part of a CPU, and sees whether
+ * a C stack has changed.
+ */
 #include "tests/unit/unit.h"
 
+#include <string.h>
+#include <unistd.h>
+
 #include "sampler/perf/frame_walk.h"
+#include "sampler/perf/perf_record.h"
 
 #define MS 1000000ull
 
@@ -32,11 +39,49 @@ static void a_reader_that_slept_saves_up_only_so_much(void **state)
 	assert_int_equal(frame_walk_allowance(0, 8 * MS, 3 * MS), -2 * (int64_t)MS);
 }
 
+/* The stack of a thread of this process, with the copy that a sample has of it. */
+static uint64_t words[512], copy[512], room[512];
+static struct perf_sample with_stack(void)
+{
+	for (size_t i = 0; i < 512; i++)
+		words[i] = i;
+	memcpy(copy, words, sizeof(copy));
+	return (struct perf_sample){
+		.gpr = { [WALK_REG_SP] = (uintptr_t)words },
+		.stack = (const uint8_t *)copy,
+		.stack_size = sizeof(copy),
+	};
+}
+
+static void a_stack_that_differs_in_a_byte_has_changed(void **state)
+{
+	struct perf_sample sample = with_stack();
+
+	(void)state;
+	assert_true(frame_walk_stack_is(getpid(), &sample, room));
+	words[511] ^= 1;
+	assert_false(frame_walk_stack_is(getpid(), &sample, room));
+}
+
+static void a_stack_that_cannot_be_compared_counts_as_changed(void **state)
+{
+	struct perf_sample sample = with_stack();
+
+	(void)state;
+	sample.stack_size = 0;
+	assert_false(frame_walk_stack_is(getpid(), &sample, room));
+	sample = with_stack();
+	sample.gpr[WALK_REG_SP] = 8; /* not mapped */
+	assert_false(frame_walk_stack_is(getpid(), &sample, room));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(stacks_that_take_long_take_no_more_than_their_part),
 		cmocka_unit_test(a_reader_that_slept_saves_up_only_so_much),
+		cmocka_unit_test(a_stack_that_differs_in_a_byte_has_changed),
+		cmocka_unit_test(a_stack_that_cannot_be_compared_counts_as_changed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
