@@ -1,8 +1,12 @@
 # The programs of tests/completeness/run. load_NAME puts the arguments of sprof record into
-# `command`, or says in `missing` what it lacks. Processes that it starts go into `servers`.
+# `command`, or says in `missing` what it lacks. Processes that it starts go into `servers`. The
+# interpreters that run one thread end by their CPU time, so that they have as many samples beside
+# other load: 3 s are at least 2000 at 999 Hz.
+: "${CPU_SECONDS:=3}"
 
 programs=(torch postgres nginx node python perl php ruby ripgrep redis busybox musl_dynamic musl_static
-	go go_stripped go_cgo gxx gxx_deep imports dlopen plt openssl x264 signals signals_altstack coroutines luajit)
+	go go_stripped go_cgo gxx gxx_deep imports dlopen plt openssl x264 signals signals_altstack
+	split_stacks coroutines coroutines_ucontext coroutines_assembly luajit)
 
 needs() { # PROGRAM...: false, with a reason in `missing`, if one is not installed
 	local program
@@ -48,16 +52,16 @@ load_postgres() {
 		install -d -o postgres "$home"
 		runuser -u postgres -- "$bin/initdb" -A trust -D "$home/data" >/dev/null 2>&1
 	fi
-	runuser -u postgres -- "$bin/postgres" -D "$home/data" -k "$home" -c listen_addresses= >/dev/null 2>&1 &
+	runuser -u postgres -- "$bin/postgres" -D "$home/data" -k "$home" -c listen_addresses= -c fsync=off >/dev/null 2>&1 &
 	servers+=($!)
 	for ((i = 0; i < 100; i++)); do
 		[ -S "$home/.s.PGSQL.5432" ] && pgbench -q -i -s 2 -h "$home" -U postgres postgres >/dev/null 2>&1 && break
 		sleep 0.1
 	done
-	pgbench -T $((SECONDS_EACH + 5)) -c 4 -h "$home" -U postgres postgres >/dev/null 2>&1 &
+	pgbench -T $((3 * SECONDS_EACH + 5)) -c 4 -h "$home" -U postgres postgres >/dev/null 2>&1 &
 	servers+=($!)
 	sleep 1
-	attach_to "$(head -1 "$home/data/postmaster.pid")"
+	attach_to "$(head -1 "$home/data/postmaster.pid")" $((3 * SECONDS_EACH))
 }
 
 load_nginx() {
@@ -136,35 +140,36 @@ load_python() {
 
 load_perl() {
 	needs perl || return
-	command=(-- perl -e 'my $end = time + shift;
+	command=(-- perl -e 'my $end = shift;
 		sub depth { my $n = shift; return $n ? depth($n - 1) + 1 : 0 }
-		while (time < $end) {
+		while ((times)[0] < $end) {
 			my %h; $h{$_ % 977} .= $_ for 1 .. 20000;
 			my @s = sort { $h{$a} cmp $h{$b} } keys %h;
 			my $n = () = join("", @s) =~ /(\d)(\d)\1/g;
 			depth(50) for 1 .. 200;
-		}' "$SECONDS_EACH")
+		}' "$CPU_SECONDS")
 }
 
 load_php() {
 	needs php || return
-	command=(-- php -r '$end = microtime(true) + $argv[1];
+	command=(-- php -r '$end = $argv[1];
+		function used() { $u = getrusage(); return $u["ru_utime.tv_sec"] + $u["ru_utime.tv_usec"] / 1e6; }
 		function fib($n) { return $n < 2 ? $n : fib($n - 1) + fib($n - 2); }
-		while (microtime(true) < $end) {
+		while (used() < $end) {
 			fib(18);
 			$a = range(1, 5000); usort($a, fn($x, $y) => $x * 7919 % 1009 <=> $y * 7919 % 1009);
 			json_decode(json_encode($a)); preg_match_all("/1(2|3)/", implode(",", $a), $m);
-		}' "$SECONDS_EACH")
+		}' "$CPU_SECONDS")
 }
 
 load_ruby() {
 	needs ruby || return
-	command=(-- ruby --disable-gems -e 'finish = Time.now + ARGV[0].to_f
+	command=(-- ruby --disable-gems -e 'finish = ARGV[0].to_f
 		def fib(n) n < 2 ? n : fib(n - 1) + fib(n - 2) end
-		while Time.now < finish
+		while Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID) < finish
 			fib(18)
 			(1..5000).sort_by { |x| x * 7919 % 1009 }.map(&:to_s).join(",").scan(/1(2|3)/)
-		end' "$SECONDS_EACH")
+		end' "$CPU_SECONDS")
 }
 
 load_luajit() {
@@ -325,4 +330,107 @@ load_coroutines() {
 	g++ -std=c++17 -O2 -g -o "$work/coroutines" "$work/coroutines.cc" -lboost_context 2>/dev/null ||
 		{ missing='there is no Boost.Context (libboost-context-dev)'; return; }
 	command=(-- "$work/coroutines" "$SECONDS_EACH")
+}
+
+# Stacks that grow by a piece when they are full. Only gold lets the C library, which is built
+# without them, have a large piece.
+load_split_stacks() {
+	needs gcc ld.gold || return
+	cat >"$work/split.c" <<-'END'
+		#include <pthread.h>
+		#include <stdlib.h>
+		#include <string.h>
+		#include <time.h>
+		static volatile unsigned sink;
+		static time_t end;
+		__attribute__((noipa)) static void burn(void) { for (int i = 0; i < 3000; i++) sink = sink * 1664525u + 1; }
+		__attribute__((noipa)) static int descend(int depth)
+		{
+			char room[1000];
+			memset(room, depth, sizeof(room));
+			burn();
+			return (depth ? descend(depth - 1) : 0) + room[depth];
+		}
+		static void *work(void *unused)
+		{
+			for (int i = 0; time(NULL) < end; i++) sink += descend(i % 200);
+			return unused;
+		}
+		int main(int argc, char **argv)
+		{
+			pthread_t thread;
+			end = time(NULL) + (argc > 1 ? atoi(argv[1]) : 1);
+			pthread_create(&thread, NULL, work, NULL);
+			work(NULL);
+			return pthread_join(thread, NULL);
+		}
+	END
+	gcc -O2 -g -fsplit-stack -fuse-ld=gold -pthread -o "$work/split" "$work/split.c" 2>/dev/null ||
+		{ missing='gcc -fsplit-stack does not work'; return; }
+	command=(-- "$work/split" "$SECONDS_EACH")
+}
+
+# Two coroutines, six calls deep, that resume main in turn. SWITCH defines struct context, start()
+# and resume().
+coroutine_program() { # NAME SWITCH
+	needs gcc || return
+	cat >"$work/$1.c" <<-END
+		#include <stdlib.h>
+		#include <time.h>
+		#include <ucontext.h>
+		static volatile unsigned sink;
+		__attribute__((noipa)) static void burn(void) { for (int i = 0; i < 3000; i++) sink = sink * 1664525u + 1; }
+		static void coroutine(void);
+		$2
+		static struct context home, parts[2];
+		static int now;
+		__attribute__((noipa)) static void step(int depth)
+		{
+			if (depth) step(depth - 1);
+			else { burn(); resume(&parts[now], &home); }
+			__asm__ volatile("");
+		}
+		static void coroutine(void) { for (;;) step(5); }
+		int main(int argc, char **argv)
+		{
+			time_t end = time(NULL) + (argc > 1 ? atoi(argv[1]) : 1);
+			for (int i = 0; i < 2; i++) start(&parts[i]);
+			while (time(NULL) < end) { now ^= 1; resume(&home, &parts[now]); burn(); }
+			return 0;
+		}
+	END
+	gcc -w -O2 -g -o "$work/$1" "$work/$1.c" || { missing='gcc does not build it'; return; }
+	command=(-- "$work/$1" "$SECONDS_EACH")
+}
+
+load_coroutines_ucontext() {
+	coroutine_program ucontext '
+		struct context { ucontext_t c; };
+		static void resume(struct context *from, struct context *to) { swapcontext(&from->c, &to->c); }
+		static void start(struct context *c)
+		{
+			getcontext(&c->c);
+			c->c.uc_stack.ss_sp = malloc(65536); c->c.uc_stack.ss_size = 65536;
+			makecontext(&c->c, coroutine, 0);
+		}'
+}
+
+# As libco does it: the switch has no CFI, and a coroutine that ended would return to a function
+# that stops the program.
+load_coroutines_assembly() {
+	coroutine_program assembly '
+		struct context { void **sp; };
+		void resume(struct context *from, struct context *to);
+		__asm__(".text\n.type resume, @function\nresume:\n"
+			"push %rbp\npush %rbx\npush %r12\npush %r13\npush %r14\npush %r15\n"
+			"mov %rsp, (%rdi)\nmov (%rsi), %rsp\n"
+			"pop %r15\npop %r14\npop %r13\npop %r12\npop %rbx\npop %rbp\nret\n"
+			".size resume, . - resume");
+		static void stop(void) { abort(); }
+		static void start(struct context *c)
+		{
+			c->sp = (void **)((char *)malloc(65536) + 65536 - 16);
+			*--c->sp = stop; *--c->sp = coroutine;
+			for (int i = 0; i < 6; i++) *--c->sp = NULL;
+		}'
 }
