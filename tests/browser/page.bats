@@ -124,6 +124,16 @@ setup() {
 	page complete.html <<-'EOT'
 		assert.match(await search("kind:jit"), /^10% .* 1 function$/);
 	EOT
+	# Reasons of waits, and what they were for.
+	printf 'main;wait_for;work 50\nmain;wait_for;poll wait_[w];127.0.0.1:80_[w] 30\nmain;a;sleep_[w] 20\n' >waits.folded
+	"$SPROF" flame waits.folded -o waits.html
+	page waits.html <<-'EOT'
+		assert.strictEqual(await search("kind:wait"), "50% · self 50% · 3 functions");
+		assert.deepStrictEqual((await rows()).map(r => r[0]).sort(), ["127.0.0.1:80", "poll wait", "sleep"]);
+		assert.deepStrictEqual(await page.eval(`[...document.querySelectorAll(".frames .hit text")].map(t => t.textContent.replace(/ \\d.*/, "")).sort()`), ["127.0.0.1:80", "poll wait", "sleep"]);
+		assert.strictEqual(await search("kind:wait poll"), "30% · self 0% · 1 function");
+		assert.match(await search("kind:native"), /^100% · self 50% · 4 functions$/);
+	EOT
 	page kinds.html <<-'EOT'
 		await page.key("Escape");
 		await page.click("parse 30%");

@@ -325,7 +325,7 @@ function rect(x, width, whole, y, height, name) {
  * or where stacks are reversed the farthest.
  */
 function colorOf({nr, fn, parent}, node) {
-	const isWait = i => functions[fn[i]].kind === KIND_WAIT, isReason = i => !functions[fn[i]].isObject;
+	const isWait = i => functions[fn[i]].color[0] === "w", isReason = i => !functions[fn[i]].isObject;
 	let top = node;
 	while (isWait(node) && isWait(parent[top]))
 		top = parent[top];
