@@ -246,6 +246,10 @@ enum function_kind {
 	NR_FUNCTION_KINDS
 };
 
+/* Names of FUNCTION_WAIT that join the waits of a chain (sampler/waiting/wait_stacks.c). */
+#define WOKEN_BY "woken by "	      /* and the name of a thread: the waker's frames follow */
+#define WAITED_BEFORE "waited before" /* the waker: its own last wait follows */
+
 struct profile_function {
 	uint32_t name;	      /* string: demangled, in full */
 	uint32_t system_name; /* string: as in the symbol table; = name where not mangled */

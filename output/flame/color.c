@@ -86,9 +86,17 @@ static int group_of_wait(const char *name)
 		       : WAIT_OTHER;
 }
 
+/* Not a wait itself: the frames of another thread begin there. */
+static bool joins_waits(const struct tree_function *f)
+{
+	return f->kind == FUNCTION_WAIT && !strcmp(f->name, WAITED_BEFORE);
+}
+
 static bool is_wait(const struct tree *tree, uint32_t node)
 {
-	return tree_function_of(tree, node)->kind == FUNCTION_WAIT;
+	const struct tree_function *f = tree_function_of(tree, node);
+
+	return f->kind == FUNCTION_WAIT && !joins_waits(f);
 }
 
 /* The frame of a wait that is nearest to the root decides, as an object may have any name. */
@@ -117,6 +125,10 @@ static void write_class(const struct tree_function *f, unsigned step,
 {
 	const struct hue *hue = &hues[f->kind < NR_FUNCTION_KINDS ? f->kind : FUNCTION_UNKNOWN];
 
+	if (joins_waits(f)) {
+		hue = &hues[FUNCTION_THREAD];
+		step = STEPS / 2;
+	}
 	snprintf(ret_class, COLOR_NAME_SIZE, "%c%c", hue->letter, (char)('0' + step));
 }
 
@@ -142,7 +154,7 @@ void color_function_class(const struct tree_function *f, char ret_class[COLOR_NA
 
 bool color_is_reason(const struct tree_function *f)
 {
-	return f->kind == FUNCTION_WAIT && group_of_reason(f->name) >= 0;
+	return f->kind == FUNCTION_WAIT && (group_of_reason(f->name) >= 0 || joins_waits(f));
 }
 
 /* One channel of HSL -> sRGB (CSS Color 4, section 7.1); n is 0, 8, 4 for red, green, blue. */

@@ -25,7 +25,10 @@ void color_class(const struct tree *tree, uint32_t node, char ret_class[COLOR_NA
 /* The class of a function that is in no stack; of what a wait was for that is a guess. */
 void color_function_class(const struct tree_function *f, char ret_class[COLOR_NAME_SIZE]);
 
-/* Does the name stand for a reason of waits? In a stack it may still be what a wait was for. */
+/*
+ * Is the class of a frame of a wait that of its name: is it a reason, or does it join two waits? In
+ * a stack a reason's name may still be what a wait was for.
+ */
 bool color_is_reason(const struct tree_function *f);
 
 /*

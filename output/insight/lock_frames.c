@@ -1,7 +1,7 @@
 /*
  * Finds the functions before and after the lock on each stack: first come the frames of the thread
  * that waits, then the reason, the lock, and the frames of the thread that ended the wait, its leaf
- * first (record --wakers).
+ * first (record --wakers). What that thread had waited for before may follow.
  */
 #include "output/insight/lock_frames.h"
 
@@ -11,6 +11,7 @@
 
 #include "core/base/hash_table.h"
 #include "core/base/alloc.h"
+#include "core/base/path.h"
 #include "core/profile/hosts.h"
 #include "core/profile/profile.h"
 #include "output/tree/program_function.h"
@@ -65,8 +66,9 @@ static struct told read_stack(const struct profile *p, const struct tree_functio
 		uint32_t function = FRAME_FUNCTION(at.code);
 		const struct tree_function *f = &names->list[function];
 
-		if (f->kind == FUNCTION_WAIT && !told.lock &&
-		    !strncmp(f->name, LOCK_PREFIX, strlen(LOCK_PREFIX)))
+		if (f->kind == FUNCTION_WAIT && told.lock && !begins_with(f->name, WOKEN_BY))
+			break;
+		if (f->kind == FUNCTION_WAIT && !told.lock && begins_with(f->name, LOCK_PREFIX))
 			told.lock = strtoull(f->name + strlen("lock "), NULL, 16);
 		/* The innermost function of the waiter comes last, that of the waker first. */
 		if (told.lock)

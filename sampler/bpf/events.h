@@ -163,6 +163,7 @@ struct wait_facts {
 	__u64 off_ns;	 /* how long the wait took, whatever its sample weighs */
 	__u64 lock;	 /* address of the futex; 0: none */
 	__u64 waker_key; /* of the waker's stack record; 0: not known, or not asked for */
+	__u64 woken_ns;	 /* when the wait was ended; 0: the same */
 	__u32 waker_tgid, waker_tid;
 	char waker_comm[COMM_SIZE];
 	__u32 holder;	 /* of the lock, a tid of the process's PID namespace; 0: not known */
@@ -177,7 +178,7 @@ struct wait_facts {
 	__u8 address[16];	   /* of its peer */
 	char name[WAIT_NAME_SIZE]; /* of the file, or the path of a local socket */
 };
-_Static_assert(sizeof(struct wait_facts) == 128, "no holes");
+_Static_assert(sizeof(struct wait_facts) == 136, "no holes");
 
 /* A wait that was drawn. Its weight includes the part in which the thread waited for a CPU. */
 struct wait_event {
@@ -185,7 +186,7 @@ struct wait_event {
 	__u64 runnable_ns; /* that part */
 	struct wait_facts facts;
 };
-_Static_assert(sizeof(struct wait_event) == 192, "no holes");
+_Static_assert(sizeof(struct wait_event) == 200, "no holes");
 
 /*
  * How a thread spent its time while it was watched, exactly: cpu + runnable + waiting = wall. Sent
@@ -251,7 +252,7 @@ struct snapshot_event {
 	 */
 	__u64 thread_pointer, switches;
 };
-_Static_assert(sizeof(struct snapshot_event) == 72 + 136 + 1024 + 128 + 16, "no holes");
+_Static_assert(sizeof(struct snapshot_event) == 72 + 136 + 1024 + 136 + 16, "no holes");
 
 #define SNAPSHOT_DEFAULT 16384 /* bytes copied of a stack whose end is unknown */
 #define SNAPSHOT_MAX 65536

@@ -198,6 +198,7 @@ static __noinline int fill_facts(struct wait_facts *f, const struct waiter *t,
 	f->off_ns = off_ns;
 	f->holder = t->holder;
 	f->waker_key = t->waker_key;
+	f->woken_ns = t->woken_ns;
 	f->waker_tgid = t->waker_tgid;
 	f->waker_tid = t->waker_tid;
 	__builtin_memcpy(f->waker_comm, t->waker_comm, sizeof(f->waker_comm));

@@ -68,6 +68,7 @@ struct waiter {
 	__u32 began_on_cpu;
 	__u32 waker_tgid, waker_tid; /* of the last wait that will be sampled, */
 	__u64 waker_key;	     /* and the stack; 0: not known */
+	__u64 woken_ns;		     /* when that wait was ended; 0: not known */
 	char waker_comm[COMM_SIZE];
 };
 
@@ -329,7 +330,7 @@ static __always_inline void switched_from(struct task_struct *task, bool preempt
 	t->switches = task->nvcsw + task->nivcsw;
 	t->holder = t->state == WAIT_SLEEP ? holder_of_lock(task) : 0;
 	if (finds_wakers)
-		t->waker_key = t->waker_tid = 0;
+		t->waker_key = t->woken_ns = t->waker_tid = 0;
 }
 
 /* Ends the wait of the thread that is switched to. Returns its weight if it is to be sampled. */

@@ -76,6 +76,7 @@ int BPF_PROG(at_waking, struct task_struct *woken)
 	cpu = bpf_get_smp_processor_id();
 	t->waker_tgid = id >> 32;
 	t->waker_tid = (__u32)id;
+	t->woken_ns = bpf_ktime_get_ns();
 	bpf_get_current_comm(t->waker_comm, COMM_SIZE);
 	st = bpf_map_lookup_elem(&states, &cpu);
 	if (!st || (callers_only && !task_is_readable((void *)bpf_get_current_task_btf())))

@@ -244,8 +244,7 @@ static bool sink_wait(struct ebpf_drain *d, const struct wait_event *e)
 {
 	struct known_stack waiting, ready;
 
-	if (!ebpf_waits_find(d->waits, &d->out, e->sample.header.tgid, e->sample.key, &e->facts,
-			     &waiting, &ready))
+	if (!ebpf_waits_find(d->waits, &d->out, &e->sample, &e->facts, &waiting, &ready))
 		return false;
 	sink_parts(d, &e->sample, e->runnable_ns, &e->facts, waiting, ready);
 	return true;
@@ -310,7 +309,7 @@ static void sink_wait_snapshot(struct ebpf_drain *d, const struct process *p,
 {
 	struct known_stack waiting, ready;
 
-	ebpf_waits_once(d->waits, &d->out, p, e->wait, w, &e->facts, &waiting, &ready);
+	ebpf_waits_once(d->waits, &d->out, p, e, w, &waiting, &ready);
 	sink_parts(d, &e->sample, e->sample.key, &e->facts, waiting, ready);
 }
 

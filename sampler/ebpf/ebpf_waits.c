@@ -173,56 +173,76 @@ bool ebpf_waits_keep(struct ebpf_waits *w, struct sample_sink *out, const struct
 	return stack_ids_add(w->ready, key, ready);
 }
 
-/* `text` has WAIT_OBJECT_SIZE bytes, `name` those of a thread's name and a NUL. */
-static void top_of(struct ebpf_waits *w, uint32_t pid, const struct wait_facts *f,
-		   enum wait_reason reason, char *text, char *name, struct wait_top *ret)
+/*
+ * Who ended the wait of a sample. `name` has the bytes of a thread's name and a NUL. What the waker
+ * had waited for counts only if the waiter waited for it, too: if that wait was ended after this
+ * one began.
+ */
+static void add_waker(struct ebpf_waits *w, const struct sample_event *s,
+		      const struct wait_facts *f, char *name, struct wait_top *top)
 {
-	const char *symbol =
-		f->lock && reason == REASON_LOCK ? lock_waits_symbol(w->locks, pid, f->lock) : "";
+	bool is_thread;
 
-	*ret = (struct wait_top){ 0 };
-	if (wait_object_text(f, reason, symbol, text, WAIT_OBJECT_SIZE))
-		ret->object = text;
-	if (f->waker_key) {
-		ret->waker_key = f->waker_key;
-		ret->stack = wait_stacks_find(w->stacks, f->waker_key);
-	}
-	if (!w->has_wakers || (!f->waker_tid && !f->waker_key))
-		return;
+	top->waker_key = f->waker_key;
+	top->stack = f->waker_key ? wait_stacks_find(w->stacks, f->waker_key) : NULL;
+	is_thread = f->waker_tid && !(top->stack && top->stack->interrupt);
 	memcpy(name, f->waker_comm, COMM_SIZE);
 	name[COMM_SIZE] = '\0';
-	ret->waker = !f->waker_tid || (ret->stack && ret->stack->interrupt) ? "an interrupt" : name;
+	top->waker = is_thread ? name : "an interrupt";
+	if (is_thread && top->stack)
+		top->before = wait_stacks_last(w->stacks, f->waker_tid,
+					       s->header.time_ns - f->off_ns, f->woken_ns);
 }
 
-bool ebpf_waits_find(struct ebpf_waits *w, struct sample_sink *out, uint32_t pid, uint64_t key,
+/*
+ * The sink's stack of a sampled wait with all that is known of it on top. `key` as in
+ * wait_stacks_join().
+ */
+static struct known_stack join(struct ebpf_waits *w, struct sample_sink *out,
+			       const struct sample_event *s, uint64_t key,
+			       const struct wait_facts *f, const struct wait_stack *stack)
+{
+	const char *symbol = f->lock && stack->reason == REASON_LOCK
+				     ? lock_waits_symbol(w->locks, s->header.tgid, f->lock)
+				     : "";
+	char text[WAIT_OBJECT_SIZE], name[COMM_SIZE + 1];
+	struct wait_top top = { 0 };
+	struct known_stack known;
+	struct wait_link link;
+
+	if (wait_object_text(f, stack->reason, symbol, text, sizeof(text)))
+		top.object = text;
+	if (w->has_wakers && (f->waker_tid || f->waker_key))
+		add_waker(w, s, f, name, &top);
+	known = wait_stacks_join(w->stacks, out, key, stack, &top, &link);
+	if (w->has_wakers)
+		wait_stacks_ended(w->stacks, s->tid, f->woken_ns, &link, top.before);
+	return known;
+}
+
+bool ebpf_waits_find(struct ebpf_waits *w, struct sample_sink *out, const struct sample_event *s,
 		     const struct wait_facts *facts, struct known_stack *ret_waiting,
 		     struct known_stack *ret_ready)
 {
-	const struct wait_stack *s = wait_stacks_find(w->stacks, key);
-	char text[WAIT_OBJECT_SIZE], name[COMM_SIZE + 1];
-	struct wait_top top;
+	const struct wait_stack *stack = wait_stacks_find(w->stacks, s->key);
 
-	if (!s || !stack_ids_find(w->ready, key, ret_ready))
+	if (!stack || !stack_ids_find(w->ready, s->key, ret_ready))
 		return false;
-	top_of(w, pid, facts, s->reason, text, name, &top);
-	*ret_waiting = wait_stacks_join(w->stacks, out, key, s, &top);
+	*ret_waiting = join(w, out, s, s->key, facts, stack);
 	return true;
 }
 
 void ebpf_waits_once(struct ebpf_waits *w, struct sample_sink *out, const struct process *p,
-		     uint32_t state, struct walked *walked, const struct wait_facts *facts,
+		     const struct snapshot_event *e, struct walked *walked,
 		     struct known_stack *ret_waiting, struct known_stack *ret_ready)
 {
-	char text[WAIT_OBJECT_SIZE], name[COMM_SIZE + 1];
 	uint32_t frames[SINK_MAX_FRAMES];
-	struct wait_stack s = { .frames = frames };
-	struct wait_top top;
+	struct wait_stack stack = { .frames = frames };
 
-	s.reason = (uint8_t)explain(w, state, walked);
-	s.nr = (uint32_t)sample_sink_frames(out, p, walked, frames, &s.incomplete);
-	top_of(w, p ? (uint32_t)p->pid : 0, facts, s.reason, text, name, &top);
-	*ret_waiting = wait_stacks_join(w->stacks, out, 0, &s, &top);
-	make_runnable(state, walked);
+	stack.reason = (uint8_t)explain(w, e->wait, walked);
+	stack.nr = (uint32_t)sample_sink_frames(out, p, walked, frames, &stack.incomplete);
+	*ret_waiting = join(w, out, &e->sample, 0, &e->facts, &stack);
+	make_runnable(e->wait, walked);
 	*ret_ready = sample_sink_stack(out, p, walked);
 }
 

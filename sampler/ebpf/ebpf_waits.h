@@ -30,15 +30,15 @@ void ebpf_waits_free(struct ebpf_waits *w);
 bool ebpf_waits_keep(struct ebpf_waits *w, struct sample_sink *out, const struct process *p,
 		     uint64_t key, uint32_t state, struct walked *walked);
 /*
- * The sink's stacks of a wait whose stack was kept: with what is known of it on top, and as that of
- * a thread that waits for a CPU. false: it was not kept.
+ * The sink's stacks of a sampled wait whose stack was kept: with what is known of it on top, and as
+ * that of a thread that waits for a CPU. false: it was not kept. Samples come in order of time.
  */
-bool ebpf_waits_find(struct ebpf_waits *w, struct sample_sink *out, uint32_t pid, uint64_t key,
+bool ebpf_waits_find(struct ebpf_waits *w, struct sample_sink *out, const struct sample_event *s,
 		     const struct wait_facts *facts, struct known_stack *ret_waiting,
 		     struct known_stack *ret_ready);
 /* The same of a stack that is not kept. */
 void ebpf_waits_once(struct ebpf_waits *w, struct sample_sink *out, const struct process *p,
-		     uint32_t state, struct walked *walked, const struct wait_facts *facts,
+		     const struct snapshot_event *e, struct walked *walked,
 		     struct known_stack *ret_waiting, struct known_stack *ret_ready);
 
 /* A part of a sampled wait, whose sample is `s`, was spent for a lock or another futex. */

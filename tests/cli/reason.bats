@@ -116,6 +116,19 @@ objects() {
 	[ "$(grep -c '<g class="w0"><title>' locks.svg)" = 5 ]
 }
 
+# What the waker had waited for before: the frames of another thread, with a reason of their own.
+@test "a chain of waits has one reason, and each of its waits the texture of its own" {
+	cat >chain.folded <<-'END'
+	main;reads;pipe wait_[w];pipe jobs_[w];woken by b_[w];write;run;waited before_[w];futex;lock wait_[w];lock 0x7f12_[w];woken by c_[w];wake;waited before_[w];sleep_[w] 20
+	END
+	"$SPROF" report --by reason --json chain.folded | jq -e '[.rows[] | .reason // .function] == ["pipe wait"]'
+	"$SPROF" report --by lock --json chain.folded | jq -e '[.rows[] | .function] == ["no lock"]'
+	classes() { grep -o '<g class="[wt][0-9]*"><title>[^<]*' "$1" | sed 's/.*"\(.*\)"><title>/\1 /' | paste -sd,; }
+	"$SPROF" flame --no-js chain.folded >flame.svg
+	[ "$(classes flame.svg)" = "t2 all,w1 pipe wait,w1 pipe jobs,w1 woken by b,t2 waited before,w0 lock wait,w0 lock 0x7f12,w0 woken by c,t2 waited before,w3 sleep" ]
+	[ "$(grep -o '<g class="w[0-9]"><rect' flame.svg | cut -d'"' -f2 | paste -sd' ')" = "w0 w1 w3" ]
+}
+
 @test "the first frame of a wait is its reason, not what it was for or what ended it" {
 	cat >wakers.folded <<-'END'
 	main;take_gil;futex_do_wait_[k];lock wait_[w];lock 0x5603e4e58120_[w];woken by holds_lock_[w];futex_wake_[k];run 7

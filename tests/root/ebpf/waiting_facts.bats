@@ -43,6 +43,26 @@ most() { # as share_of: at least nine tenths
 	! grep 'woken by' runnable || false
 }
 
+@test "what the waker itself had waited for follows, and who ended that" {
+	"$SPROF" record -q --source ebpf --clock off --wakers -o data -- "$TARGETS/wait_chain" 50
+	fold_waits data
+	times_add_up
+	[ "$(jq '.lost' info.json)" = 0 ]
+	local timer='woken by an interrupt_\[w\];.*hrtimer_wakeup_\[k\]'
+	local sleep="waited before_\[w\];([^ ]*;)?sleeps;[^ ]*;sleep_\[w\];$timer"
+	local futex='waited before_\[w\];passes_on;syscall;[^ ]*;lock wait_\[w\];(lock [^;]*;)?woken by sleeps_\[w\];[^ ]*futex_wake_\[k\];[^ ]*;sleeps;run;'
+	most sleeps sleep "sleep_\[w\];$timer"
+	most passes_on "lock wait" "woken by sleeps_\[w\];.*futex_wake_\[k\];.*;sleeps;run;[^ ]*;$sleep"
+	most reads "pipe wait" "pipe wait_\[w\];woken by passes_on_\[w\];anon_pipe_write_\[k\];.*;passes_on;run;[^ ]*;$futex[^ ]*;$sleep"
+	# The wait is the reader's: it has the reader's reason and is no wait for a lock.
+	"$SPROF" report --by reason --json --column waiting --thread reads data | jq -e '.rows[0].function == "pipe wait"'
+	# A thread does not wait for what its waker had waited for before.
+	"$SPROF" record -q --source ebpf --clock off --wakers -o data -- "$TARGETS/pingpong" 1000
+	fold_waits data
+	grep -q '^pingpong;.*pipe wait_\[w\];.*woken by pingpong_\[w\]' waiting
+	! grep 'waited before' waiting
+}
+
 # bats test_tags=full
 @test "a waker that is not recorded is named, and has frames of the kernel only" {
 	mkfifo pipe
