@@ -128,7 +128,7 @@ endif
 # As many jobs as CPUs, unless the user said how many.
 AGAIN = +@$(MAKE) --no-print-directory $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(shell nproc))
 
-.PHONY: all tests-all bench-all help deps deps-build test check check-all stress run-test bench completeness lint run-lint format fuzz run-fuzz demo run-demo \
+.PHONY: all tests-all bench-all help deps deps-build test check check-all stress run-test bench completeness cases lint run-lint format fuzz run-fuzz demo run-demo \
 	dist wheel deb run-deb check-gpu receivers install uninstall clean FORCE
 .DELETE_ON_ERROR:
 .SUFFIXES:
@@ -518,6 +518,10 @@ bench: deps
 completeness: tests-all
 	@$(TEST_ENV) tests/completeness/run $(COMPLETENESS_ARGS) $(PROGRAMS)
 
+# The slow programs of docs/waiting.md. CASES="postgres go" limits it to those.
+cases: all
+	@$(TEST_ENV) tests/cases/run $(CASES)
+
 lint: deps
 	$(AGAIN) run-lint
 
@@ -583,6 +587,7 @@ help:
 	'make check T=x run one test file, or one test by its name' \
 	'make bench     measure sprof beside perf' \
 	'make completeness measure the share of complete stacks of many programs, by each source' \
+	'make cases     record the slow programs of docs/waiting.md: CASES="locks go"' \
 	'make lint      format, layers, headers, sizes, in-target libraries' \
 	'make format    let clang-format write the format that lint asks for' \
 	'make fuzz      fuzz every parser for FUZZ_SECONDS=60 each' \

@@ -7,66 +7,7 @@ setup() {
 	needs_bpf
 	command -v python3 >/dev/null || skip "there is no python3"
 	cd "$BATS_TEST_TMPDIR"
-	mkdir -p lib/site-packages
-	export PYTHONPATH=$PWD/lib/site-packages
-	cat >"$PYTHONPATH/fetch.py" <<-'PYTHON'
-		class _MapDatasetFetcher:
-		    def __init__(self, dataset):
-		        self.dataset = dataset
-		    def fetch(self, batch):
-		        return [self.dataset[i] for i in batch]
-	PYTHON
-	cat >"$PYTHONPATH/worker.py" <<-'PYTHON'
-		import fetch, queue
-		def _worker_loop(dataset, index_queue, data_queue):
-		    fetcher = fetch._MapDatasetFetcher(dataset)
-		    while True:
-		        try:
-		            r = index_queue.get(timeout=5)
-		        except queue.Empty:
-		            continue
-		        if r is None:
-		            return
-		        n, batch = r
-		        data_queue.put((n, fetcher.fetch(batch)))
-	PYTHON
-	cat >"$PYTHONPATH/dataloader.py" <<-'PYTHON'
-		import multiprocessing as mp, worker
-		class _MultiProcessingDataLoaderIter:
-		    def __init__(self, dataset, workers, batches):
-		        self.data_queue, self.sent, self.got, self.kept = mp.Queue(), 0, 0, {}
-		        self.batches, self.queues, self.processes = batches, [], []
-		        for i in range(workers):
-		            q = mp.Queue()
-		            p = mp.Process(target=worker._worker_loop, args=(dataset[i], q, self.data_queue))
-		            p.daemon = True
-		            p.start()
-		            self.queues.append(q)
-		            self.processes.append(p)
-		        for i in range(2 * workers):
-		            self._try_put_index()
-		    def _try_put_index(self):
-		        if self.sent < self.batches:
-		            self.queues[self.sent % len(self.queues)].put((self.sent, range(4)))
-		            self.sent += 1
-		    def _try_get_data(self):
-		        return self.data_queue.get(timeout=5)
-		    def _get_data(self):
-		        while self.got not in self.kept:
-		            n, data = self._try_get_data()
-		            self.kept[n] = data
-		        return self.kept.pop(self.got)
-		    def __iter__(self):
-		        while self.got < self.batches:
-		            data = self._get_data()
-		            self.got += 1
-		            self._try_put_index()
-		            yield data
-		        for q in self.queues:
-		            q.put(None)
-		        for p in self.processes:
-		            p.join()
-	PYTHON
+	export PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$BATS_TEST_DIRNAME/../../cases/lib/site-packages
 	cat >train.py <<-'PYTHON'
 		import sys, time, dataloader
 		slow, quick, step, batches = [float(x) for x in sys.argv[1:5]]
