@@ -6,11 +6,11 @@
 above=()
 ! chrt -f 50 true 2>/dev/null || above=(chrt -f 50)
 
-# us per switch of two threads that send a byte back and forth on CPU 1: half a round trip.
-switch_time() { # contender, the command of a profiler, in which PID stands for the process
-	local contender=$1 profiler pid
-	shift
-	"${above[@]}" "$targets/pingpong" 1500 1 4000 >"$work/round_trip" &
+# ns per switch of two threads that send a byte back and forth on CPU 1: half a round trip.
+switch_time() { # contender, steps of work for each switch, the command of a profiler, in which PID stands for the process
+	local contender=$1 steps=$2 profiler pid
+	shift 2
+	"${above[@]}" "$targets/pingpong" 1500 1 4000 "$steps" >"$work/round_trip" &
 	pid=$!
 	background=$pid
 	sleep 0.3
@@ -25,6 +25,37 @@ switch_time() { # contender, the command of a profiler, in which PID stands for 
 	note "$contender" "$(calc "$(cut -d' ' -f2 "$work/round_trip") * 500")"
 }
 
+# So many steps of work for each switch that there are 100 000 switches in a second.
+steps_of_100k() {
+	local idle busy
+	idle=$("${above[@]}" "$targets/pingpong" 300 1 300 0 | cut -d' ' -f2)
+	busy=$("${above[@]}" "$targets/pingpong" 300 1 300 5000 | cut -d' ' -f2)
+	awk -v idle="$idle" -v busy="$busy" 'BEGIN { n = (20 - idle) / (busy - idle) * 5000; printf "%d\n", (n > 0 ? n : 0) }'
+}
+
+switch_rows() { # prefix of the contenders, steps of work, what it is
+	local at=$1 steps=$2
+	for _ in $(seq "$ROUNDS"); do
+		switch_time "${at}_alone" "$steps"
+		switch_time "${at}_target" "$steps" "$SPROF" record -q --source ebpf --clock off -o "$work/data" -d 20s -p PID
+		switch_time "${at}_wakers" "$steps" "$SPROF" record -q --source ebpf --clock off --wakers -o "$work/data" -d 20s -p PID
+		switch_time "${at}_other" "$steps" "$SPROF" record -q --source ebpf --clock off -o "$work/data" -d 20s -p $sleeper
+		switch_time "${at}_latency" "$steps" "$SPROF" record -q --source ebpf --latency -o "$work/data" -d 20s -a
+		! command -v offcputime >/dev/null || switch_time "${at}_offcputime" "$steps" offcputime -p PID 20
+		! command -v bpftrace >/dev/null || switch_time "${at}_bpftrace" "$steps" bpftrace "$work/offcpu.bt" PID
+		switch_time "${at}_again" "$steps"
+	done
+	title "A switch between two threads that send a byte back and forth$3"
+	row "alone, $(calc "int(1e9 / $(median "${at}_alone"))") switches a second" "$(median "${at}_alone")" ns
+	row "alone, once more in each round (noise)" "$(paired "${at}_again" - "${at}_alone")" ns
+	row "added by --clock off, a target's" "$(paired "${at}_target" - "${at}_alone")" ns 400
+	row "added by --clock off --wakers" "$(paired "${at}_wakers" - "${at}_alone")" ns 600
+	row "added by --clock off, of another process" "$(paired "${at}_other" - "${at}_alone")" ns 200
+	row "added by --latency -a" "$(paired "${at}_latency" - "${at}_alone")" ns 50
+	[ ! -f "$work/${at}_offcputime" ] || row "added by offcputime -p" "$(paired "${at}_offcputime" - "${at}_alone")" ns
+	[ ! -f "$work/${at}_bpftrace" ] || row "added by bpftrace, the same" "$(paired "${at}_bpftrace" - "${at}_alone")" ns
+}
+
 bench_waits() {
 	local sleeper
 	sleep 1000 &
@@ -36,24 +67,9 @@ bench_waits() {
 			if (pid == \$1) { @pid[tid] = 1; }
 		}
 	BPFTRACE
-	for _ in $(seq "$ROUNDS"); do
-		switch_time switch_alone
-		switch_time switch_target "$SPROF" record -q --source ebpf --clock off -o "$work/data" -d 20s -p PID
-		switch_time switch_wakers "$SPROF" record -q --source ebpf --clock off --wakers -o "$work/data" -d 20s -p PID
-		switch_time switch_other "$SPROF" record -q --source ebpf --clock off -o "$work/data" -d 20s -p $sleeper
-		! command -v offcputime >/dev/null || switch_time switch_offcputime offcputime -p PID 20
-		! command -v bpftrace >/dev/null || switch_time switch_bpftrace bpftrace "$work/offcpu.bt" PID
-		switch_time switch_again
-	done
+	switch_rows switch 0 ""
+	switch_rows switch100k "$(steps_of_100k)" ", and work in between"
 	end $sleeper
-	title "A switch between two threads that send a byte back and forth"
-	row "alone, $(calc "int(1e9 / $(median switch_alone))") switches a second" "$(median switch_alone)" ns
-	row "alone, once more in each round (noise)" "$(paired switch_again - switch_alone)" ns
-	row "added by --clock off, a target's" "$(paired switch_target - switch_alone)" ns 400
-	row "added by --clock off --wakers" "$(paired switch_wakers - switch_alone)" ns 600
-	row "added by --clock off, of another process" "$(paired switch_other - switch_alone)" ns 200
-	[ ! -f "$work/switch_offcputime" ] || row "added by offcputime -p" "$(paired switch_offcputime - switch_alone)" ns
-	[ ! -f "$work/switch_bpftrace" ] || row "added by bpftrace, the same" "$(paired switch_bpftrace - switch_alone)" ns
 }
 
 bench_syscalls() {

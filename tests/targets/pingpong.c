@@ -1,7 +1,8 @@
-// pingpong MS [CPU [WARM_UP_MS]]: two threads on one CPU send a byte back and forth through pipes,
-// which causes a context switch each time. Prints the us per round trip over MS (the median of
-// slices of 20 ms, which excludes the turns of other processes), after a warm-up in which a
-// profiler can attach.
+// pingpong MS [CPU [WARM_UP_MS [WORK]]]: two threads on one CPU send a byte back and forth through
+// pipes, which causes a context switch each time. Prints the us per round trip over MS (the median
+// of slices of 20 ms, which excludes the turns of other processes), after a warm-up in which a
+// profiler can attach. Before it sends, each thread makes WORK steps of work, so that they switch
+// less often.
 #include "tests/targets/work.h"
 
 #include <pthread.h>
@@ -11,14 +12,27 @@
 #define SLICE_MS 20
 
 static int there[2], back[2];
+static long nr_steps;
+
+static void do_steps(void)
+{
+	unsigned long x = 1;
+
+	for (long i = 0; i < nr_steps; i++) {
+		x = x * 6364136223846793005 + 1;
+		__asm__ volatile("" : "+r"(x));
+	}
+}
 
 static void *echo(void *arg)
 {
 	char byte;
 
-	while (read(there[0], &byte, 1) == 1)
+	while (read(there[0], &byte, 1) == 1) {
+		do_steps();
 		if (write(back[1], &byte, 1) != 1)
 			abort();
+	}
 	return arg;
 }
 
@@ -37,9 +51,11 @@ static double play(double duration_us)
 	char byte = 0;
 	long nr = 0;
 
-	for (; now - start < duration_us; nr++, now = now_us())
+	for (; now - start < duration_us; nr++, now = now_us()) {
+		do_steps();
 		if (write(there[1], &byte, 1) != 1 || read(back[0], &byte, 1) != 1)
 			abort();
+	}
 	return nr ? (now - start) / (double)nr : 0;
 }
 
@@ -67,6 +83,7 @@ int main(int argc, char **argv)
 
 	CPU_ZERO(&one_cpu);
 	CPU_SET(argc > 2 ? (unsigned)atoi(argv[2]) : 0, &one_cpu);
+	nr_steps = argc > 4 ? atol(argv[4]) : 0;
 	if (!slices || sched_setaffinity(0, sizeof(one_cpu), &one_cpu) || pipe(there) ||
 	    pipe(back) || pthread_create(&thread, NULL, echo, NULL))
 		return 1;
