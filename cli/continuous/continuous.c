@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/continuous/flight_folder.h"
 #include "cli/continuous/incident.h"
 #include "cli/continuous/name_segment.h"
 #include "cli/continuous/segment_signals.h"
@@ -382,31 +383,6 @@ static void read_boot(struct continuous *c)
 	c->boot[strcspn(c->boot, "\n")] = '\0';
 }
 
-static int open_folder(struct continuous *c)
-{
-	const struct continuous_opts *o = c->config.opts;
-	const struct folder_opts opts = {
-		.path = o->path,
-		.keep_ns = o->keep_ns,
-		.max_bytes = o->max_bytes,
-	};
-	pid_t owner;
-	int err = folder_open(&opts, &c->folder, &owner);
-
-	if (err == -EWOULDBLOCK) {
-		log_error(0, "record into '%s': another recorder does%s%.0d", o->path,
-			  owner ? ", process " : "", (int)owner);
-		if (owner)
-			log_hint("kill %d ends it; or choose another folder", (int)owner);
-	} else if (err == -EPERM) {
-		log_error(0, "record into '%s': another user owns it or may write to it", o->path);
-		log_hint("choose a folder that is missing: it is made for you alone");
-	} else if (err) {
-		log_error(-err, "record into '%s'", o->path);
-	}
-	return err;
-}
-
 int continuous_new(const struct continuous_config *config, struct continuous **ret)
 {
 	const struct memory_shares *memory = config->memory->shares;
@@ -431,7 +407,7 @@ int continuous_new(const struct continuous_config *config, struct continuous **r
 	c->cost_ns = monotonic_ns();
 	c->naming.on_finished = push_segment;
 	c->naming.context = c;
-	err = open_folder(c);
+	err = flight_folder_open(config->opts, &c->folder);
 	if (!err) {
 		prune(c, false);
 		err = begin_segment(c, monotonic_ns());
