@@ -68,7 +68,7 @@ static uint64_t walk_ns(uint64_t period_ns)
 _Static_assert(SOURCE_MAX_CGROUPS <= MAX_CGROUPS, "the map holds all that can be asked for");
 
 /* The map holds the cgroups, not the descriptors. */
-static int set_cgroups(struct kernel_side *k, const struct kernel_side_config *config)
+static int set_cgroups(struct kernel_side *k, const struct source_config *config)
 {
 	int map = bpf_map__fd(k->skel->maps.cgroups);
 
@@ -121,7 +121,7 @@ static int find_run_queues(struct kernel_side *k)
 	return err;
 }
 
-static uint32_t ring_bytes_of(const struct kernel_side_config *config)
+static uint32_t ring_bytes_of(const struct source_config *config)
 {
 	uint32_t bytes = config->system_wide ? SYSTEM_WIDE_RING_BYTES : RING_BYTES;
 
@@ -153,8 +153,11 @@ static int make_arena(struct kernel_side *k, const struct memory_shares *memory)
 	return 0;
 }
 
-int kernel_side_init(struct kernel_side *k, const struct kernel_side_config *config)
+int kernel_side_init(struct kernel_side *k, const struct kernel_side_config *kernel)
 {
+	const struct source_config *config = kernel->source;
+	bool waits = config->clock != CLOCK_CPU;
+	bool growth = config->events && config->events->growth;
 	uint32_t ring_bytes = ring_bytes_of(config);
 	uint32_t nr_cpus = (uint32_t)libbpf_num_possible_cpus();
 	int err;
@@ -178,22 +181,22 @@ int kernel_side_init(struct kernel_side *k, const struct kernel_side_config *con
 	k->skel->rodata->user = config->user;
 	k->skel->rodata->recorder = (uint32_t)getpid();
 	k->skel->rodata->no_children = config->no_children;
-	kernel_side_set_weight(k, config->period_ns);
-	k->skel->rodata->walk_ns = walk_ns(config->least_period_ns);
+	kernel_side_set_weight(k, kernel->period_ns);
+	k->skel->rodata->walk_ns = walk_ns(kernel->least_period_ns);
 	/* The rest is left for the native frames, so that a stack has them too. */
 	k->skel->rodata->python_ns = k->skel->rodata->walk_ns / 8 * 7;
 	k->skel->rodata->wakeup_bytes = ring_bytes / 4;
-	for (size_t i = 0; config->tracepoints && i < MAX_EVENTS; i++)
-		k->skel->rodata->event_periods[i] = config->event_periods[i];
+	for (size_t i = 0; kernel->tracepoints && i < MAX_EVENTS; i++)
+		k->skel->rodata->event_periods[i] = kernel->event_periods[i];
 	k->skel->rodata->nr_cpus = nr_cpus;
 	bpf_program__set_autoload(k->skel->progs.find_run_queue, config->latency);
 	bpf_program__set_autoattach(k->skel->progs.find_run_queue, false);
 	bpf_program__set_autoload(k->skel->progs.on_sample, !config->latency);
 	bpf_program__set_autoload(k->skel->progs.on_sample_with_others, config->latency);
-	bpf_program__set_autoload(k->skel->progs.on_tracepoint, config->tracepoints);
+	bpf_program__set_autoload(k->skel->progs.on_tracepoint, kernel->tracepoints);
 	bpf_program__set_autoattach(k->skel->progs.on_tracepoint, false);
-	bpf_program__set_autoload(k->skel->progs.on_growth, config->growth);
-	bpf_map__set_autocreate(k->skel->maps.growing, config->growth);
+	bpf_program__set_autoload(k->skel->progs.on_growth, growth);
+	bpf_map__set_autocreate(k->skel->maps.growing, growth);
 	if (config->system_wide &&
 	    (!config->memory || config->memory->limit >= MANY_PROCESSES_BYTES))
 		bpf_map__set_max_entries(k->skel->maps.processes, SYSTEM_WIDE_PROCESSES);
@@ -220,8 +223,8 @@ int kernel_side_init(struct kernel_side *k, const struct kernel_side_config *con
 		err = syscalls_side_new(k->skel, config->syscalls_ns, &k->syscalls);
 	if (err)
 		return err;
-	k->wakers = config->waits && config->wakers;
-	if (config->waits)
+	k->wakers = waits && config->wakers;
+	if (waits)
 		err = waiting_side_new(k->skel, config->wait_period_ns, k->wakers, &k->waiting);
 	if (err)
 		return err;

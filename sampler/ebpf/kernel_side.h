@@ -18,7 +18,7 @@
 struct arena;
 struct bpf_program;
 struct limits;
-struct memory_shares;
+struct source_config;
 struct sprof_bpf;
 struct syscalls_side;
 struct waiting_side;
@@ -43,23 +43,11 @@ struct kernel_side {
 };
 
 struct kernel_side_config {
-	bool system_wide, callers_only, no_children, by_user; /* as in source_config */
-	bool waits;					      /* follow the waits of threads */
-	bool wakers;					      /* and who wakes them */
-	uint64_t wait_period_ns;			      /* as in source_config */
-	bool latency;					      /* count running threads */
-	bool counts_cost;				      /* as in source_config */
-	bool syscalls;					      /* count system calls */
-	uint64_t syscalls_ns;				      /* as in source_config */
-	const uint64_t *event_periods;			      /* of tracepoints, MAX_EVENTS */
-	bool tracepoints;				      /* some of the events are such */
-	bool growth;					      /* sample growth of memory */
-	uint32_t user;
-	const char *const *cgroups; /* folders, at most MAX_CGROUPS; see struct source_config */
-	size_t nr_cgroups;
-	uint64_t period_ns;		    /* between two samples of a CPU, as it is at first */
-	uint64_t least_period_ns;	    /* that is set later; at most period_ns */
-	const struct memory_shares *memory; /* NULL: it has no limit */
+	const struct source_config *source;
+	const uint64_t *event_periods; /* of tracepoints, MAX_EVENTS */
+	bool tracepoints;	       /* some of the events are such */
+	uint64_t period_ns;	       /* between two samples of a CPU, as it is at first */
+	uint64_t least_period_ns;      /* that is set later; at most period_ns */
 };
 
 /*

@@ -153,26 +153,11 @@ static int add_targets(struct source *s, const struct source_config *config)
 static int make_parts(struct source *s, const struct source_config *config)
 {
 	const struct kernel_side_config kernel = {
-		.system_wide = config->system_wide,
-		.callers_only = config->callers_only,
-		.no_children = config->no_children,
-		.by_user = config->by_user,
-		.waits = config->clock != CLOCK_CPU,
-		.latency = config->latency,
-		.wakers = config->wakers,
-		.wait_period_ns = config->wait_period_ns,
-		.syscalls = config->syscalls,
-		.syscalls_ns = config->syscalls_ns,
-		.user = config->user,
-		.counts_cost = config->counts_cost,
-		.cgroups = config->cgroups,
-		.nr_cgroups = config->nr_cgroups,
+		.source = config,
 		.period_ns = cpu_events_period_ns(s->events),
 		.least_period_ns =
 			1000000000u / (config->max_freq_hz > config->freq_hz ? config->max_freq_hz
 									     : config->freq_hz),
-		.growth = config->events && config->events->growth,
-		.memory = config->memory,
 		.tracepoints = s->counted && counted_events_tracepoints(s->counted),
 		.event_periods = s->counted ? counted_events_periods(s->counted) : NULL,
 	};
