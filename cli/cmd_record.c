@@ -168,7 +168,7 @@ static int sample_rounds(struct recording *r)
 			break;
 		record_service_round(&r->service, r->sink);
 		if (r->output.continuous) {
-			continuous_round(r->output.continuous, monotonic_ns());
+			continuous_round(r->output.continuous, r->sink, monotonic_ns());
 		} else if (now - flushed >= FLUSH_NS) {
 			int err = flush(r);
 

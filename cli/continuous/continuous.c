@@ -43,6 +43,7 @@ struct continuous {
 	char boot[40];
 	struct folder *folder;
 	struct segment_sink *sink;
+	struct sink *front; /* that the source is given */
 	struct naming naming;
 	struct incident incident;
 	bool kept_lacks_names; /* children still look up names for kept segments */
@@ -213,24 +214,6 @@ static void prune(struct continuous *c, bool is_full)
 	folder_prune(c->folder, boottime_ns(), c->file ? recfile_size_bytes(c->file) : 0, is_full);
 }
 
-/* Tries again to write after a failure. */
-static void resume(struct continuous *c, const struct profile_stats *all, uint64_t now_ns)
-{
-	int err;
-
-	add_lost(c, segment_sink_take_dropped(c->sink));
-	prune(c, folder_is_there(c->folder));
-	err = begin_segment(c, now_ns);
-	if (err) {
-		say_failure(c, err);
-		return;
-	}
-	c->said = 0;
-	c->before = *all;
-	log_info("'%s' is written to again; %" PRIu64 " samples were lost", c->config.opts->path,
-		 c->nr_unwritten);
-}
-
 /* Tells the source to free what the last segment needed. */
 static void tell_source(struct continuous *c)
 {
@@ -246,6 +229,25 @@ static void tell_source(struct continuous *c)
 	}
 	c->forget = false;
 	malloc_trim(0);
+}
+
+/* Tries again to write after a failure. */
+static void resume(struct continuous *c, const struct profile_stats *all, uint64_t now_ns)
+{
+	int err;
+
+	add_lost(c, segment_sink_take_dropped(c->sink));
+	prune(c, folder_is_there(c->folder));
+	err = begin_segment(c, now_ns);
+	if (err) {
+		say_failure(c, err);
+		return;
+	}
+	c->said = 0;
+	c->before = *all;
+	tell_source(c);
+	log_info("'%s' is written to again; %" PRIu64 " samples were lost", c->config.opts->path,
+		 c->nr_unwritten);
 }
 
 static void turn(struct continuous *c, const struct profile_stats *all, uint64_t now_ns)
@@ -319,12 +321,25 @@ static void begin_incident(struct continuous *c, const char *what)
 			 (double)o->for_ns / 1e9);
 }
 
+/* A segment is about to end: the source tells what has passed in it. Returns the present. */
+static uint64_t tell_sums(struct continuous *c)
+{
+	enum rights before = privileges_use(RIGHTS_BORROWED);
+
+	if (c->config.ops->tell_sums)
+		c->config.ops->tell_sums(c->config.source, c->front);
+	privileges_use(before);
+	return monotonic_ns();
+}
+
 /* Writes what is pending, and turns if that is due. */
 static void write_out(struct continuous *c, bool due, uint64_t now_ns)
 {
 	struct profile_stats all;
 	int err;
 
+	if (due && c->file)
+		now_ns = tell_sums(c);
 	read_stats(c, &all);
 	if (!c->file) {
 		resume(c, &all, now_ns);
@@ -367,10 +382,11 @@ static void round_of_caller(struct continuous *c, uint64_t now_ns)
 }
 
 /* Works with the caller's rights, as the folder is the caller's. */
-void continuous_round(struct continuous *c, uint64_t now_ns)
+void continuous_round(struct continuous *c, struct sink *front, uint64_t now_ns)
 {
 	enum rights before = privileges_use(RIGHTS_OF_CALLER);
 
+	c->front = front;
 	round_of_caller(c, now_ns);
 	privileges_use(before);
 }

@@ -46,9 +46,10 @@ struct sink *continuous_sink(struct continuous *c);
 
 /*
  * To be called in every round. Writes what is pending once a second, and turns when it is time or a
- * signal asks for it. `now_ns` is CLOCK_MONOTONIC.
+ * signal asks for it. `front` is the sink that the source is given, which leads to that one.
+ * `now_ns` is CLOCK_MONOTONIC.
  */
-void continuous_round(struct continuous *c, uint64_t now_ns);
+void continuous_round(struct continuous *c, struct sink *front, uint64_t now_ns);
 /* When the next round has something to do. */
 uint64_t continuous_next_ns(const struct continuous *c);
 

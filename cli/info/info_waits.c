@@ -159,7 +159,7 @@ void info_waits_json(struct buffer *b, const struct profile *p)
 		text_add_json(b, t ? profile_str(p, t->comm) : "");
 		buffer_add_string(b, ", \"host\": ");
 		text_add_json(b, host_of(p, &rows[i]));
-		buffer_printf(b, ", \"start_ns\": %" PRIu64 ", ", rows[i].start_ns);
+		buffer_printf(b, ", \"start_ns\": %" PRIu64 ", ", facts_thread_from(&rows[i]));
 		add_times(b, &rows[i]);
 	}
 	buffer_add_string(b, nr ? "\n  ]" : "]");

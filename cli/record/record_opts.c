@@ -92,8 +92,8 @@ static void check_continuous(struct record_opts *o, struct argp_state *state)
 {
 	if (strcmp(o->output, DEFAULT_OUTPUT))
 		argp_error(state, "--continuous DIR names what is written: it takes no -o");
-	if (o->gpu.mode == GPU_ON || o->gpu.capture || o->nr_calls || o->syscalls)
-		argp_error(state, "--continuous takes no GPU work, --calls or --syscalls");
+	if (o->gpu.mode == GPU_ON || o->gpu.capture || o->nr_calls)
+		argp_error(state, "--continuous takes no GPU work and no --calls");
 	if (o->push.every_ns)
 		argp_error(state, "--continuous pushes each segment: --segment says how often");
 	if (!strcmp(o->source, "timer"))

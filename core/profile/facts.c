@@ -37,11 +37,12 @@
 #define IMPORT "pnnsn@nn"
 #define LIMIT "nsn"
 #define PROCESS "ppnssss"
-#define THREAD_TIME "pt@nnnnnn"
+#define THREAD_TIME "pt@nnnnnn@"
 #define RANK "pnnns"
 #define COLLECTIVE "ptnnns@nik"
 #define LOCK_WAIT "pnttnsnnnnn"
 #define SYSTEM_CALL "nsnnnnnn"
+#define CALL_TIMES "nnnnnnnnnn"
 #define COLLECTED "p@n"
 #define LEVEL "p@nnn"
 #define ESTIMATE "pnnnsnnnnnn"
@@ -79,6 +80,7 @@ CHECK(RANK, fact_rank);
 CHECK(COLLECTIVE, fact_collective);
 CHECK(LOCK_WAIT, fact_lock_wait);
 CHECK(SYSTEM_CALL, fact_system_call);
+CHECK(CALL_TIMES, fact_call_times);
 CHECK(COLLECTED, fact_gpu_collected);
 CHECK(LEVEL, fact_gpu_level);
 CHECK(ESTIMATE, fact_gpu_estimate);
@@ -117,6 +119,7 @@ static const struct fact_info infos[NR_FACT_KINDS] = {
 	[FACT_COLLECTIVE] = { COLLECTIVE, sizeof(COLLECTIVE) - 1, 0 },
 	[FACT_LOCK_WAIT] = { LOCK_WAIT, sizeof(LOCK_WAIT) - 1, 5 },
 	[FACT_SYSTEM_CALL] = { SYSTEM_CALL, sizeof(SYSTEM_CALL) - 1, 1 },
+	[FACT_CALL_TIMES] = { CALL_TIMES, sizeof(CALL_TIMES) - 1, 2 },
 	[FACT_GPU_COLLECTED] = { COLLECTED, sizeof(COLLECTED) - 1, 0 },
 	[FACT_GPU_LEVEL] = { LEVEL, sizeof(LEVEL) - 1, 0 },
 	[FACT_GPU_ESTIMATE] = { ESTIMATE, sizeof(ESTIMATE) - 1, 5 },
@@ -259,11 +262,21 @@ void facts_free(struct facts *facts)
 	free(facts);
 }
 
+/* From the last look at a thread in a segment to the end of that segment; a busy machine's. */
+#define TURN_NS UINT64_C(1000000000)
+
+uint64_t facts_thread_from(const struct fact_thread_time *row)
+{
+	return row->from_ns ? row->from_ns : row->start_ns;
+}
+
 bool facts_reaches_beyond(const struct profile *p, const struct fact_thread_time *row)
 {
-	return p->meta.is_cut && row->start_ns &&
-	       (row->start_ns < p->meta.start_ns || row->start_ns > p->meta.end_ns ||
-		row->wall_ns > p->meta.end_ns - row->start_ns);
+	uint64_t from = facts_thread_from(row), slack = row->from_ns ? TURN_NS : 0;
+
+	return p->meta.is_cut && from &&
+	       (from + slack < p->meta.start_ns || from > p->meta.end_ns ||
+		row->wall_ns > p->meta.end_ns + slack - from);
 }
 
 uint64_t facts_count(const struct profile *p, const char *counter)

@@ -18,6 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/portable/call_times.h"
 #include "core/profile/recorder_facts.h"
 
 struct profile;
@@ -60,6 +61,7 @@ enum fact_kind {
 	FACT_TENSOR_MEMORY = 34, /* this one and the next: process_end.h */
 	FACT_TENSOR_LEVEL = 35,
 	FACT_MEMORY_UNHOOKED = 60, /* process_end.h */
+	FACT_CALL_TIMES = 70,
 	NR_FACT_KINDS
 };
 
@@ -336,6 +338,8 @@ struct fact_thread_time {
 	uint64_t threads;  /* how many threads the row is the sum of */
 	uint64_t wall_ns, cpu_ns, runnable_ns, waiting_ns;
 	uint64_t waits; /* times that it was switched to */
+	/* of a segment: since when these sums count; 0: since start_ns */
+	uint64_t from_ns;
 };
 
 /* The place of a process in a distributed job, as its launcher set it at its start. Key: pid. */
@@ -410,15 +414,21 @@ struct fact_lock_wait {
 	uint64_t longest_ns;
 };
 
-/* The system calls of one number that targets made (sprof record --syscalls). Key: number. */
+/*
+ * The system calls of one number (sprof record --syscalls). Key: number. Percentiles are those of
+ * one recording, to an eighth, or PERCENTILE_UNKNOWN; FACT_CALL_TIMES tells those of several.
+ */
 struct fact_system_call {
 	uint64_t number, name; /* name: string */
-	uint64_t calls, errors, total_ns;
-	uint64_t p50_ns, p99_ns; /* to an eighth; PERCENTILE_UNKNOWN if recordings differ */
-	uint64_t max_ns;
+	uint64_t calls, errors, total_ns, p50_ns, p99_ns, max_ns;
 };
 
 #define PERCENTILE_UNKNOWN UINT64_MAX
+
+/* How many of them took how long (core/portable/call_times.h). Key: number, octave. */
+struct fact_call_times {
+	uint64_t number, octave, calls[CALL_OCTAVE];
+};
 
 /* The type of a field of a row. */
 enum fact_field {
@@ -471,6 +481,8 @@ bool facts_put(struct profile *p, enum fact_kind kind, const void *row);
 const void *facts_find(const struct profile *p, enum fact_kind kind, const void *row);
 /* Returns all rows of a kind, an array of struct fact_...; valid until the next row is added. */
 const void *facts_rows(const struct profile *p, enum fact_kind kind, size_t *ret_nr);
+/* Since when its sums count, which is later than start_ns where they are those of a segment. */
+uint64_t facts_thread_from(const struct fact_thread_time *row);
 /*
  * Does the row tell of time that the profile is not about? A thread may have been watched long
  * before the wanted part of a folder began.

@@ -167,6 +167,11 @@ struct source_ops {
 	/* Stops sampling; samples that are under way still go to the sink. */
 	void (*stop)(struct source *source, struct sink *sink);
 	/*
+	 * Called when a segment of a recording is about to end: what happened before goes into the
+	 * sink, and so do the sums over the segment's time. NULL: there are no such sums.
+	 */
+	void (*tell_sums)(struct source *source, struct sink *sink);
+	/*
 	 * Called when the next segment of a recording begins, with the same sink. Frees what was
 	 * kept for the last segment: files that are open for their names alone, sums over its time.
 	 * With `forget`, all ids of the sink become invalid, and samples under way may be lost.

@@ -11,7 +11,8 @@
 
 #define MAX_ROWS (1u << 21) /* of a kind, of all recordings */
 
-static const enum fact_kind kinds[] = { FACT_LOCK_WAIT, FACT_THREAD_TIME, FACT_SYSTEM_CALL };
+static const enum fact_kind kinds[] = { FACT_LOCK_WAIT, FACT_THREAD_TIME, FACT_SYSTEM_CALL,
+					FACT_CALL_TIMES };
 
 bool part_sums_take(enum fact_kind kind)
 {
@@ -53,15 +54,21 @@ static void join_locks(struct fact_lock_wait *to, const struct fact_lock_wait *m
 		to->place = more->place;
 }
 
-/* A thread that began to be watched at one moment is the same time told again: the longer holds. */
+/*
+ * Rows of one thread are pieces of its time, each of another segment. Two that begin at one moment
+ * are the same piece told again: the longer holds.
+ */
 static void join_times(struct fact_thread_time *to, const struct fact_thread_time *more)
 {
-	if (to->thread != PROFILE_NONE) {
+	if (to->thread == PROFILE_NONE) {
+		add(&to->threads, more->threads);
+	} else if (to->from_ns == more->from_ns) {
 		if (to->wall_ns < more->wall_ns)
 			*to = *more;
 		return;
 	}
-	add(&to->threads, more->threads);
+	if (to->from_ns > more->from_ns)
+		to->from_ns = more->from_ns;
 	add(&to->wall_ns, more->wall_ns);
 	add(&to->cpu_ns, more->cpu_ns);
 	add(&to->runnable_ns, more->runnable_ns);
@@ -69,7 +76,10 @@ static void join_times(struct fact_thread_time *to, const struct fact_thread_tim
 	add(&to->waits, more->waits);
 }
 
-/* Percentiles of two sets of calls do not tell that of both, unless they are equal. */
+/*
+ * Percentiles of two sets of calls do not tell that of both, unless they are equal; the histograms
+ * do, if both have one.
+ */
 static void join_calls(struct fact_system_call *to, const struct fact_system_call *more)
 {
 	add(&to->calls, more->calls);
@@ -82,10 +92,17 @@ static void join_calls(struct fact_system_call *to, const struct fact_system_cal
 		to->p99_ns = PERCENTILE_UNKNOWN;
 }
 
+static void join_call_times(struct fact_call_times *to, const struct fact_call_times *more)
+{
+	for (size_t i = 0; i < CALL_OCTAVE; i++)
+		add(&to->calls[i], more->calls[i]);
+}
+
 union any_row {
 	struct fact_lock_wait lock;
 	struct fact_thread_time time;
 	struct fact_system_call call;
+	struct fact_call_times call_times;
 };
 
 static void add_row(struct profile *p, enum fact_kind kind, const uint64_t *row)
@@ -104,6 +121,8 @@ static void add_row(struct profile *p, enum fact_kind kind, const uint64_t *row)
 		join_locks(&sum.lock, (const struct fact_lock_wait *)row);
 	else if (before && kind == FACT_THREAD_TIME)
 		join_times(&sum.time, (const struct fact_thread_time *)row);
+	else if (before && kind == FACT_CALL_TIMES)
+		join_call_times(&sum.call_times, (const struct fact_call_times *)row);
 	else if (before)
 		join_calls(&sum.call, (const struct fact_system_call *)row);
 	facts_put(p, kind, &sum);

@@ -5,6 +5,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/buffer.h"
+#include "core/portable/call_times.h"
 #include "core/profile/facts.h"
 #include "core/profile/profile.h"
 #include "output/report/grid.h"
@@ -28,6 +29,34 @@ static void add_percentile(struct grid *g, uint64_t ns)
 		grid_time(g, ns);
 }
 
+/*
+ * Reads the histogram of a row into CALL_BUCKETS numbers. false: not all of these calls are in it,
+ * as an older version recorded some.
+ */
+static bool read_times(const struct profile *p, const struct fact_system_call *c, __u64 *calls)
+{
+	uint64_t nr = 0;
+
+	for (uint32_t i = 0; i < CALL_BUCKETS; i++) {
+		const struct fact_call_times *octave = facts_find(
+			p, FACT_CALL_TIMES, (const uint64_t[]){ c->number, i / CALL_OCTAVE });
+
+		calls[i] = octave ? octave->calls[i % CALL_OCTAVE] : 0;
+		nr += calls[i];
+	}
+	return nr && nr == c->calls;
+}
+
+static void add_percentiles(struct grid *g, const struct profile *p,
+			    const struct fact_system_call *c)
+{
+	__u64 calls[CALL_BUCKETS];
+	bool known = read_times(p, c, calls);
+
+	add_percentile(g, known ? call_times_percentile(calls, 50, c->max_ns) : c->p50_ns);
+	add_percentile(g, known ? call_times_percentile(calls, 99, c->max_ns) : c->p99_ns);
+}
+
 static bool fill(struct grid *g, const struct profile *p)
 {
 	const struct fact_system_call *all, **rows;
@@ -44,8 +73,7 @@ static bool fill(struct grid *g, const struct profile *p)
 		grid_time(g, c->total_ns);
 		grid_count(g, c->calls);
 		grid_count(g, c->errors);
-		add_percentile(g, c->p50_ns);
-		add_percentile(g, c->p99_ns);
+		add_percentiles(g, p, c);
 		grid_time(g, c->max_ns);
 		grid_text(g, profile_str(p, (uint32_t)c->name));
 	}

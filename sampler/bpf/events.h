@@ -8,6 +8,7 @@
 
 #include <linux/types.h>
 
+#include "core/portable/call_times.h"
 #include "core/portable/frames.h"
 #include "core/portable/pycode.h"
 
@@ -190,7 +191,7 @@ _Static_assert(sizeof(struct wait_event) == 200, "no holes");
 
 /*
  * How a thread spent its time while it was watched, exactly: cpu + runnable + waiting = wall. Sent
- * when the thread ends or the recording does.
+ * when the thread ends or the recording does; told of all threads when a segment ends.
  */
 struct thread_event {
 	struct event_header header;
@@ -198,7 +199,7 @@ struct thread_event {
 	__u64 wall_ns, cpu_ns, runnable_ns, waiting_ns;
 	__u64 nr_waits;
 	__u32 tid;
-	__u32 pad;
+	__u32 goes_on; /* it has not ended: this is what it did so far */
 	char comm[COMM_SIZE];
 };
 _Static_assert(sizeof(struct thread_event) == 88, "no holes");
@@ -213,14 +214,15 @@ _Static_assert(sizeof(struct thread_event) == 88, "no holes");
 /*
  * EVENT_CALL is a sample record: a system call that took its weight.
  *
- * What is added up of the calls of one number. Bucket i of the histogram holds times of i ns below
- * 8; from there on each power of two has eight buckets.
+ * What a CPU has added up of the calls of one number since the start. The histogram tells how many
+ * they were; its numbers wrap around. max_ns is that of the last segment in which there was a call.
  */
-#define CALL_BUCKETS 320
 struct call_sums {
-	__u64 calls, errors, total_ns, max_ns;
+	__u64 errors, total_ns, max_ns;
+	__u32 segment, pad;
 	__u32 times[CALL_BUCKETS];
 };
+_Static_assert(sizeof(struct call_sums) % 8 == 0, "as the kernel rounds it for each CPU");
 
 /*
  * EVENT_PYTHON is a stack record too. It holds the Python frames that belong to the snapshot sent

@@ -27,6 +27,8 @@ const volatile __u64 threshold_ns;  /* 0: no call is a sample */
 const volatile __u32 max_in_window; /* samples of a CPU; further calls of the window are lost */
 #define WINDOW_NS 100000000u
 
+__u32 segment; /* of the recording; the recorder counts it up */
+
 #define MAX_CALLS (NO_SYSTEM_CALL + 1)
 #define MAX_ERRNO 4095
 #define FIRST_RESTART 512 /* codes by which the kernel restarts a call: no errors */
@@ -98,26 +100,15 @@ static __always_inline bool is_counted(struct task_struct *task)
 	return !callers_only || task_is_readable((void *)task);
 }
 
-static __always_inline __u32 bucket_of(__u64 ns)
+static __always_inline __u32 current_segment(void)
 {
-	__u32 shift = 0;
-	__u64 rest = ns;
-
-	for (int i = 32; i; i >>= 1)
-		if (rest >> i) {
-			rest >>= i;
-			shift += i;
-		}
-	if (shift < 3)
-		return ns & 7;
-	shift = (shift - 2) * 8 + (ns >> (shift - 3) & 7);
-	return shift < CALL_BUCKETS ? shift : CALL_BUCKETS - 1;
+	return *(volatile __u32 *)&segment;
 }
 
 static __always_inline void add_call(__u32 nr, __u64 ns, long ret)
 {
 	struct call_sums *sums = bpf_map_lookup_elem(&call_sums, &nr);
-	__u32 zero = 0, bucket = bucket_of(ns);
+	__u32 zero = 0, bucket = call_bucket_of(ns);
 
 	if (!sums) {
 		void *empty = bpf_map_lookup_elem(&no_sums, &zero);
@@ -130,10 +121,13 @@ static __always_inline void add_call(__u32 nr, __u64 ns, long ret)
 		count(COUNTER_LOST);
 		return;
 	}
-	sums->calls++;
 	sums->errors +=
 		ret < 0 && ret >= -MAX_ERRNO && !(ret <= -FIRST_RESTART && ret >= -LAST_RESTART);
 	sums->total_ns += ns;
+	if (sums->segment != current_segment()) {
+		sums->segment = current_segment();
+		sums->max_ns = 0;
+	}
 	if (ns > sums->max_ns)
 		sums->max_ns = ns;
 	if (bucket < CALL_BUCKETS)

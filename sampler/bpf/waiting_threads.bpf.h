@@ -103,8 +103,9 @@ int BPF_PROG(watch_new_thread, struct task_struct *parent, struct task_struct *c
 
 #define LAST_STACK_BYTES 16384 /* copied of each stack */
 
-/* Adds what the thread does at the end of the recording. Returns how long it has waited, or 0. */
-static __always_inline __u64 add_last_interval(struct waiter *t, struct task_struct *task)
+/* Adds what the thread does until then. Returns how long it has waited, or 0. */
+static __always_inline __u64 add_last_interval(struct waiter *t, struct task_struct *task,
+					       __u64 until)
 {
 	__u64 since = t->out_ns ? t->out_ns : t->start_ns;
 	bool runs = t->in_ns || (!t->out_ns && t->began_on_cpu);
@@ -112,15 +113,15 @@ static __always_inline __u64 add_last_interval(struct waiter *t, struct task_str
 	divide_wait(t, task);
 	if (t->in_ns)
 		since = t->in_ns;
-	if (since >= end_ns)
+	if (since >= until)
 		return 0;
 	if (runs)
-		t->cpu_ns += end_ns - since;
+		t->cpu_ns += until - since;
 	else if (is_ready(t->state))
-		t->runnable_ns += end_ns - since;
+		t->runnable_ns += until - since;
 	else
-		t->waiting_ns += end_ns - since;
-	return runs ? 0 : end_ns - since;
+		t->waiting_ns += until - since;
+	return runs ? 0 : until - since;
 }
 
 /* Returns whether the thread's times are to be told now; they are those of `*last` at *ret_ns. */
@@ -134,7 +135,7 @@ static __always_inline bool close_times(struct waiter *last, struct task_struct 
 	}
 	if (last->start_ns >= end_ns)
 		return false;
-	add_last_interval(last, task);
+	add_last_interval(last, task, end_ns);
 	*ret_ns = end_ns;
 	return true;
 }
@@ -279,6 +280,68 @@ static __always_inline void tell_last_wait(struct seq_file *seq, struct task_str
 		bpf_seq_write(seq, b, sizeof(b->event) + size);
 }
 
+/* ---- the end of a segment */
+
+#define COPIES 4
+
+/*
+ * Copies what is known of a thread that may be switched meanwhile, as of *ret_ns. A copy is of one
+ * moment if its sums reach to its last switch. Those of a thread of which a switch was missed never
+ * do: two equal copies will do, too.
+ */
+static __always_inline bool copy_times(const struct waiter *kept, struct waiter *ret, __u64 *ret_ns)
+{
+	__u64 before = 0;
+
+	for (int i = 0; i < COPIES; i++) {
+		__u64 now = bpf_ktime_get_ns(), last, sums;
+
+		if (bpf_probe_read_kernel(ret, sizeof(*ret), kept) || !ret->start_ns)
+			return false;
+		last = ret->in_ns ? ret->in_ns : ret->out_ns ? ret->out_ns : ret->start_ns;
+		sums = ret->start_ns + ret->cpu_ns + ret->runnable_ns + ret->waiting_ns +
+		       ret->off_ns;
+		if (last <= now && (sums == last || sums == before)) {
+			*ret_ns = now;
+			return true;
+		}
+		before = sums;
+	}
+	return false;
+}
+
+/* Is told of by what runs through the list of threads. */
+static __always_inline struct waiter *told_waiter(struct task_struct *task)
+{
+	struct waiter *t = task && may_be_watched(task) ? waiter_of(task) : NULL;
+
+	return t && (!callers_only || task_is_readable((void *)task)) ? t : NULL;
+}
+
+/*
+ * A thread tells what it did so far. Where it is switched just then, the copy may lack that switch:
+ * the next segment corrects what this one gets.
+ */
+SEC("iter/task")
+int tell_times(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	const struct waiter *kept = told_waiter(task);
+	struct thread_event e;
+	struct waiter t;
+	__u64 now;
+
+	if (!kept || !copy_times(kept, &t, &now))
+		return 0;
+	add_last_interval(&t, task, now);
+	fill_thread_event(&e, &t, task, now);
+	e.goes_on = 1;
+	bpf_seq_write(ctx->meta->seq, &e, sizeof(e));
+	return 0;
+}
+
+/* ---- the end of the recording, for all threads */
+
 /*
  * The kernel runs this again for a thread whose records did not fit into its buffer any more, so
  * nothing of the thread is changed.
@@ -287,19 +350,17 @@ static __always_inline int tell_thread(struct bpf_iter__task *ctx, bool stacks)
 {
 	struct task_struct *task = ctx->task;
 	struct seq_file *seq = ctx->meta->seq;
+	const struct waiter *kept = told_waiter(task);
 	struct thread_event e;
-	struct waiter t, *kept;
+	struct waiter t;
 	__u64 waits_ns;
 
-	if (!task || !may_be_watched(task))
-		return 0;
-	kept = waiter_of(task);
-	if (!kept || (callers_only && !task_is_readable((void *)task)))
+	if (!kept)
 		return 0;
 	t = *kept;
 	if (t.start_ns >= end_ns)
 		return 0;
-	waits_ns = add_last_interval(&t, task);
+	waits_ns = add_last_interval(&t, task, end_ns);
 	fill_thread_event(&e, &t, task, end_ns);
 	if (bpf_seq_write(seq, &e, sizeof(e)))
 		return 0;

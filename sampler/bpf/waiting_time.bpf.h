@@ -292,7 +292,7 @@ static __always_inline void fill_thread_event(struct thread_event *e, const stru
 	e->waiting_ns = t->waiting_ns;
 	e->nr_waits = t->nr_waits;
 	e->tid = task->pid;
-	e->pad = 0;
+	e->goes_on = 0;
 	bpf_probe_read_kernel(e->comm, COMM_SIZE, task->comm);
 }
 

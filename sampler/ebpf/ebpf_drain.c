@@ -28,6 +28,7 @@
 #include "sampler/target/sideband.h"
 #include "sampler/waiting/call_names.h"
 #include "sampler/waiting/last_python.h"
+#include "sampler/waiting/syscalls_side.h"
 #include "sampler/walk/runtime_unwind.h"
 
 #define MAX_EARLY 65536
@@ -109,6 +110,8 @@ void ebpf_drain_begin(struct ebpf_drain *d, struct sink *sink, uint64_t unwind_u
 /* The kernel sends a stack once: it has to send all of them again. */
 void ebpf_drain_turn(struct ebpf_drain *d, bool forget)
 {
+	if (d->kernel->syscalls)
+		syscalls_side_turn(d->kernel->syscalls);
 	ebpf_waits_turn(d->waits, forget);
 	if (!forget)
 		return;
@@ -117,14 +120,23 @@ void ebpf_drain_turn(struct ebpf_drain *d, bool forget)
 	sample_sink_forget(&d->out);
 }
 
+void ebpf_drain_tell_sums(struct ebpf_drain *d)
+{
+	if (d->kernel->syscalls)
+		syscalls_side_tell(d->kernel->syscalls, d->out.sink);
+	ebpf_waits_tell(d->waits, &d->out, true);
+}
+
 void ebpf_drain_finish(struct ebpf_drain *d)
 {
-	ebpf_waits_tell(d->waits, &d->out, true);
+	ebpf_drain_tell_sums(d);
 	sample_sink_end(&d->out);
 }
 
 void ebpf_drain_end(struct ebpf_drain *d)
 {
+	if (d->kernel->syscalls)
+		syscalls_side_poll(d->kernel->syscalls, d->out.sink);
 	ebpf_waits_tell(d->waits, &d->out, false);
 	d->out.sink = NULL;
 }

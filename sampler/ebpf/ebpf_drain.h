@@ -33,6 +33,8 @@ void ebpf_drain_begin(struct ebpf_drain *d, struct sink *sink, uint64_t unwind_u
 void ebpf_drain_end(struct ebpf_drain *d);
 /* As source_ops.turn. */
 void ebpf_drain_turn(struct ebpf_drain *d, bool forget);
+/* Tells the sink the sums of the segment that ends. */
+void ebpf_drain_tell_sums(struct ebpf_drain *d);
 /* Before the end of the last round: tells the sink what it has not been told yet. */
 void ebpf_drain_finish(struct ebpf_drain *drain);
 

@@ -16,6 +16,7 @@
 #include "sampler/ebpf/kernel_side.h"
 #include "sampler/sink/sample_sink.h"
 #include "sampler/sink/stack_ids.h"
+#include "sampler/sink/thread_pieces.h"
 #include "sampler/target/process.h"
 #include "sampler/waiting/lock_waits.h"
 #include "sampler/waiting/wait_object.h"
@@ -25,6 +26,8 @@
 #define MAX_ADDRESSES 65536
 /* Threads with a row of their own, for all users. Further ones are added up in one row. */
 #define MAX_THREAD_ROWS 65536
+/* That are cut at the ends of segments; the times of further ones are told as they end. */
+#define MAX_THREADS 131072
 #define TELL_NS (2000ull * 1000 * 1000) /* sums are written this often, and at the end */
 
 struct known_address {
@@ -43,6 +46,7 @@ struct ebpf_waits {
 	bool has_wakers;
 	struct known_address *addresses;
 	struct user_shares rows;
+	struct thread_pieces *pieces;
 	struct fact_thread_time others;
 };
 
@@ -57,6 +61,7 @@ struct ebpf_waits *ebpf_waits_new(const struct kernel_side *kernel, const struct
 	w->locks = lock_waits_new(w->sandbox);
 	w->has_wakers = kernel->wakers;
 	w->others.thread = PROFILE_NONE;
+	w->pieces = thread_pieces_new(MAX_THREADS);
 	user_shares_init(&w->rows, MAX_THREAD_ROWS);
 	return w;
 }
@@ -80,6 +85,7 @@ void ebpf_waits_free(struct ebpf_waits *w)
 	stack_ids_free(w->ready);
 	lock_waits_free(w->locks);
 	user_shares_fini(&w->rows);
+	thread_pieces_free(w->pieces);
 	free(w);
 }
 
@@ -290,6 +296,7 @@ void ebpf_waits_turn(struct ebpf_waits *w, bool forget)
 	user_shares_fini(&w->rows);
 	user_shares_init(&w->rows, MAX_THREAD_ROWS);
 	w->others = (struct fact_thread_time){ .thread = PROFILE_NONE };
+	thread_pieces_turn(w->pieces);
 	wait_stacks_turn(w->stacks, forget);
 	if (forget)
 		stack_ids_clear(w->ready);
@@ -310,6 +317,8 @@ void ebpf_waits_thread(struct ebpf_waits *w, struct sample_sink *out, uint32_t u
 	};
 	struct fact_thread_time *o = &w->others;
 
+	if (!thread_pieces_cut(w->pieces, e->tid, e->goes_on, &row))
+		return;
 	if (user_shares_take(&w->rows, user, 1) == SHARE_TAKEN) {
 		row.thread = sample_sink_thread(out, e->header.tgid, e->tid, e->comm);
 		out->sink->fact(out->sink, FACT_THREAD_TIME, &row);

@@ -51,7 +51,7 @@ void ebpf_waits_tell(struct ebpf_waits *w, struct sample_sink *out, bool at_end)
 /* A segment begins: sums begin anew, and with `forget`, the sink's ids are void. */
 void ebpf_waits_turn(struct ebpf_waits *w, bool forget);
 
-/* A thread of a process of `user` has ended, or the recording has. */
+/* A thread of a process of `user` has ended, or the recording or a segment of it has. */
 void ebpf_waits_thread(struct ebpf_waits *w, struct sample_sink *out, uint32_t user,
 		       const struct thread_event *e);
 

@@ -301,6 +301,11 @@ static void read_throttles(struct source *s)
 		cpu_events_read_throttles(s->events) + counted_events_read_throttles(s->counted);
 }
 
+static void settle(void)
+{
+	nanosleep(&(struct timespec){ .tv_nsec = SETTLE_MS * 1000000l }, NULL);
+}
+
 static int source_drain(struct source *s, struct sink *sink, int timeout_ms)
 {
 	struct epoll_event events[16];
@@ -317,9 +322,7 @@ static int source_drain(struct source *s, struct sink *sink, int timeout_ms)
 	left = drain_rings(s, handled);
 	ebpf_targets_poll(&s->processes);
 	if (left) {
-		struct timespec settle = { .tv_nsec = SETTLE_MS * 1000000l };
-
-		nanosleep(&settle, NULL);
+		settle();
 		handled = now;
 		ebpf_drain_handle(s->drain, handled);
 		ebpf_targets_poll(&s->processes);
@@ -342,10 +345,8 @@ static void source_stop(struct source *s, struct sink *sink)
 	counted_events_tell(s->counted, sink);
 	if (s->kernel.waiting)
 		waiting_side_stop(s->kernel.waiting);
-	if (s->kernel.syscalls) {
+	if (s->kernel.syscalls)
 		syscalls_side_stop(s->kernel.syscalls);
-		syscalls_side_tell(s->kernel.syscalls, sink);
-	}
 	kernel_side_report_unreadable(&s->kernel);
 	read_throttles(s);
 	ebpf_drain_begin(s->drain, sink, monotonic_ns() + LAST_UNWIND_NS);
@@ -358,6 +359,22 @@ static void source_stop(struct source *s, struct sink *sink)
 	ebpf_drain_finish(s->drain);
 	ebpf_drain_end(s->drain);
 	tell_limits(s, sink);
+}
+
+/* Threads come before the ring, which may hold the end of one of them. */
+static void source_tell_sums(struct source *s, struct sink *sink)
+{
+	uint64_t now;
+
+	ebpf_drain_begin(s->drain, sink, monotonic_ns() + UNWIND_NS);
+	if (s->kernel.waiting) {
+		waiting_side_tell_times(s->kernel.waiting, ebpf_drain_queue_record, s->drain);
+		now = monotonic_ns();
+		settle();
+		drain_rings(s, now);
+	}
+	ebpf_drain_tell_sums(s->drain);
+	ebpf_drain_end(s->drain);
 }
 
 static void source_turn(struct source *s, bool forget)
@@ -462,6 +479,7 @@ const struct source_ops source_ebpf = {
 	.start = source_start,
 	.drain = source_drain,
 	.stop = source_stop,
+	.tell_sums = source_tell_sums,
 	.turn = source_turn,
 	.set_rate = source_set_rate,
 	.kernel_cost = source_kernel_cost,

@@ -1,17 +1,20 @@
 /*
- * The kernel side adds up on each CPU; here the CPUs are added up, and the histogram of times tells
- * the median and the 99th percentile to an eighth.
+ * The kernel side adds up on each CPU, from the start on; here the CPUs are added up, and what a
+ * segment gets is what was added in its time. The histogram of times tells the median and the 99th
+ * percentile to an eighth.
  */
 #include "sampler/waiting/syscalls_side.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
 #include "core/base/alloc.h"
+#include "core/base/clock.h"
 #include "core/profile/facts.h"
 #include "core/profile/source.h"
 #include "sampler/bpf/events.h"
@@ -24,11 +27,26 @@
 /* Calls that are samples: a program can make a million in a second, and they fill the recording. */
 #define SAMPLES_PER_S 10000
 #define WINDOWS_PER_S 10
+/* Of a recorder that is killed, the sums are at most this old. */
+#define TELL_NS (10000ull * 1000 * 1000)
+#define MAX_CALLS (NO_SYSTEM_CALL + 1)
+
+/* The calls of one number in the present segment. */
+struct call_totals {
+	struct call_sums read; /* all CPUs, as they were read last; its times may wrap around */
+	uint64_t calls, errors, total_ns, max_ns;
+	__u64 times[CALL_BUCKETS];
+	uint64_t changed; /* a bit for each octave that was not told as it is now */
+};
+_Static_assert(CALL_OCTAVES <= 64, "a bit each");
 
 struct syscalls_side {
 	struct syscalls_bpf *skel;
 	struct bpf_link *enter, *leave;
 	int nr_cpus;
+	struct call_sums *cpus;		       /* scratch: an entry of the map */
+	struct call_totals *totals[MAX_CALLS]; /* by number; NULL: none was seen */
+	uint64_t told_ns;
 };
 
 static void copy_settings(struct syscalls_bpf *skel, const struct sprof_bpf *main)
@@ -61,6 +79,8 @@ int syscalls_side_new(const struct sprof_bpf *main, uint64_t threshold_ns,
 
 	s->nr_cpus = libbpf_num_possible_cpus();
 	s->skel = s->nr_cpus > 0 ? syscalls_bpf__open() : NULL;
+	if (s->skel)
+		s->cpus = xcalloc((size_t)s->nr_cpus, sizeof(*s->cpus));
 	err = s->skel ? shared_maps_of_walks(s->skel->obj, main->obj) : -errno;
 	if (!err) {
 		copy_settings(s->skel, main);
@@ -80,6 +100,9 @@ void syscalls_side_free(struct syscalls_side *s)
 		return;
 	syscalls_side_stop(s);
 	syscalls_bpf__destroy(s->skel);
+	for (uint32_t i = 0; i < MAX_CALLS; i++)
+		free(s->totals[i]);
+	free(s->cpus);
 	free(s);
 }
 
@@ -100,80 +123,151 @@ void syscalls_side_stop(struct syscalls_side *s)
 	s->enter = s->leave = NULL;
 }
 
-/* The time in the middle of a bucket. */
-static uint64_t time_of(unsigned int bucket)
-{
-	unsigned int shift = bucket / 8 - 1;
+/* ---- sums */
 
-	if (bucket < 16)
-		return bucket;
-	return ((8ull + bucket % 8) << shift) + (1ull << shift) / 2;
+static struct call_totals *totals_of(struct syscalls_side *s, uint32_t nr)
+{
+	if (nr >= MAX_CALLS)
+		return NULL;
+	if (!s->totals[nr])
+		s->totals[nr] = xcalloc(1, sizeof(*s->totals[nr]));
+	return s->totals[nr];
 }
 
-static uint64_t percentile(const struct call_sums *sums, unsigned int percent)
+/* The sum of all CPUs; *ret_max is the longest call of the segment. */
+static void add_cpus(const struct syscalls_side *s, struct call_sums *ret, uint64_t *ret_max)
 {
-	uint64_t nr = 0, seen = 0;
+	*ret = (struct call_sums){ 0 };
+	*ret_max = 0;
+	for (int i = 0; i < s->nr_cpus; i++) {
+		const struct call_sums *cpu = &s->cpus[i];
 
-	for (unsigned int i = 0; i < CALL_BUCKETS; i++)
-		nr += sums->times[i];
-	for (unsigned int i = 0; i < CALL_BUCKETS; i++) {
-		seen += sums->times[i];
-		if (nr && seen * 100 >= nr * percent)
-			return time_of(i) < sums->max_ns ? time_of(i) : sums->max_ns;
+		ret->errors += cpu->errors;
+		ret->total_ns += cpu->total_ns;
+		if (cpu->segment == s->skel->bss->segment && cpu->max_ns > *ret_max)
+			*ret_max = cpu->max_ns;
+		for (unsigned int k = 0; k < CALL_BUCKETS; k++)
+			ret->times[k] += cpu->times[k];
 	}
-	return 0;
 }
 
-static void add_up(struct call_sums *to, const struct call_sums *from)
+/* Adds what was counted since the sums were read last. */
+static void add_new(const struct syscalls_side *s, struct call_totals *t)
 {
-	to->calls += from->calls;
-	to->errors += from->errors;
-	to->total_ns += from->total_ns;
-	if (from->max_ns > to->max_ns)
-		to->max_ns = from->max_ns;
-	for (unsigned int i = 0; i < CALL_BUCKETS; i++)
-		to->times[i] += from->times[i];
+	const struct call_sums before = t->read;
+
+	add_cpus(s, &t->read, &t->max_ns);
+	t->errors += t->read.errors - before.errors;
+	t->total_ns += t->read.total_ns - before.total_ns;
+	for (unsigned int i = 0; i < CALL_BUCKETS; i++) {
+		uint32_t more = t->read.times[i] - before.times[i];
+
+		t->calls += more; /* so the histogram has all of them */
+		t->times[i] += more;
+		if (more)
+			t->changed |= 1ull << i / CALL_OCTAVE;
+	}
 }
 
-static void tell_call(struct sink *sink, uint32_t nr, const struct call_sums *sums)
+static void read_sums(struct syscalls_side *s)
+{
+	int map = bpf_map__fd(s->skel->maps.call_sums);
+	uint32_t nr, *before = NULL;
+
+	while (!bpf_map_get_next_key(map, before, &nr)) {
+		struct call_totals *t = totals_of(s, nr);
+
+		before = &nr;
+		if (t && !bpf_map_lookup_elem(map, &nr, s->cpus))
+			add_new(s, t);
+	}
+}
+
+/*
+ * The longest call of the segment lies in the last bucket that is not empty. A call that ended
+ * while a segment ended may be counted in the next one, where its time is known to an eighth.
+ */
+static uint64_t longest(const struct call_totals *t)
+{
+	uint32_t last = CALL_BUCKETS - 1;
+
+	while (last && !t->times[last])
+		last--;
+	if (t->max_ns >= call_bucket_start(last) &&
+	    (last == CALL_BUCKETS - 1 || t->max_ns < call_bucket_start(last + 1)))
+		return t->max_ns;
+	return call_bucket_middle(last);
+}
+
+/* ---- telling */
+
+static void tell_times(struct sink *sink, uint32_t nr, struct call_totals *t)
+{
+	for (uint32_t i = 0; i < CALL_OCTAVES; i++) {
+		struct fact_call_times row = { .number = nr, .octave = i };
+
+		if (!(t->changed >> i & 1))
+			continue;
+		memcpy(row.calls, &t->times[i * CALL_OCTAVE], sizeof(row.calls));
+		sink->fact(sink, FACT_CALL_TIMES, &row);
+	}
+	t->changed = 0;
+}
+
+static void tell_call(struct sink *sink, uint32_t nr, struct call_totals *t)
 {
 	const char *known = call_name(nr);
 	struct fact_system_call fact = {
 		.number = nr,
-		.calls = sums->calls,
-		.errors = sums->errors,
-		.total_ns = sums->total_ns,
-		.p50_ns = percentile(sums, 50),
-		.p99_ns = percentile(sums, 99),
-		.max_ns = sums->max_ns,
+		.calls = t->calls,
+		.errors = t->errors,
+		.total_ns = t->total_ns,
+		.max_ns = longest(t),
 	};
 	char name[32];
 
+	fact.p50_ns = call_times_percentile(t->times, 50, fact.max_ns);
+	fact.p99_ns = call_times_percentile(t->times, 99, fact.max_ns);
 	if (known || nr == NO_SYSTEM_CALL)
 		snprintf(name, sizeof(name), "%s", known ? known : "no such system call");
 	else
 		snprintf(name, sizeof(name), "system call %u", nr);
 	fact.name = sink_cstring(sink, name);
 	sink->fact(sink, FACT_SYSTEM_CALL, &fact);
+	tell_times(sink, nr, t);
 }
 
-void syscalls_side_tell(const struct syscalls_side *s, struct sink *sink)
+void syscalls_side_tell(struct syscalls_side *s, struct sink *sink)
 {
-	int map = bpf_map__fd(s->skel->maps.call_sums);
-	struct call_sums *cpus = xcalloc((size_t)s->nr_cpus, sizeof(*cpus));
-	uint32_t nr, *before = NULL;
+	read_sums(s);
+	for (uint32_t i = 0; i < MAX_CALLS; i++)
+		if (s->totals[i] && s->totals[i]->changed)
+			tell_call(sink, i, s->totals[i]);
+}
 
-	while (!bpf_map_get_next_key(map, before, &nr)) {
-		struct call_sums all = { 0 };
+void syscalls_side_poll(struct syscalls_side *s, struct sink *sink)
+{
+	uint64_t now_ns = monotonic_ns();
 
-		before = &nr;
-		if (bpf_map_lookup_elem(map, &nr, cpus))
+	if (!s->told_ns)
+		s->told_ns = now_ns;
+	if (now_ns - s->told_ns < TELL_NS)
+		return;
+	s->told_ns = now_ns;
+	syscalls_side_tell(s, sink);
+}
+
+void syscalls_side_turn(struct syscalls_side *s)
+{
+	s->skel->bss->segment++;
+	for (uint32_t i = 0; i < MAX_CALLS; i++) {
+		struct call_totals *t = s->totals[i];
+
+		if (!t)
 			continue;
-		for (int i = 0; i < s->nr_cpus; i++)
-			add_up(&all, &cpus[i]);
-		tell_call(sink, nr, &all);
+		t->calls = t->errors = t->total_ns = t->max_ns = t->changed = 0;
+		memset(t->times, 0, sizeof(t->times));
 	}
-	free(cpus);
 }
 
 uint64_t syscalls_side_cost_ns(const struct syscalls_side *s)

@@ -23,7 +23,11 @@ void syscalls_side_stop(struct syscalls_side *s);
 uint64_t syscalls_side_cost_ns(const struct syscalls_side *s);
 /* What its maps take beside those of `main`: program_memory_bytes(). */
 uint64_t syscalls_side_memory_bytes(const struct syscalls_side *s, const struct bpf_object *main);
-/* Tells the sink the sums so far. */
-void syscalls_side_tell(const struct syscalls_side *s, struct sink *sink);
+/* Tells the sink the sums of the segment so far, as far as it does not know them. */
+void syscalls_side_tell(struct syscalls_side *s, struct sink *sink);
+/* To be called in each round: tells them now and then, for a recorder that is killed. */
+void syscalls_side_poll(struct syscalls_side *s, struct sink *sink);
+/* A segment begins: the sums begin anew. */
+void syscalls_side_turn(struct syscalls_side *s);
 
 #endif

@@ -51,10 +51,10 @@ struct waiting_side {
 	struct waiting_kernel kernel;
 	struct bpf_link *links[MAX_LINKS];
 	size_t nr_links;
-	struct bpf_link *watch, *tell; /* iterators over all threads */
-	struct bpf_link *tell_stacks;  /* one that may sleep; NULL: the kernel has none */
-	struct bpf_link *unwatch;      /* at the end of a thread; attached until all are told */
-	int *events;		       /* perf events that interrupt their CPU */
+	struct bpf_link *watch, *tell_times, *tell; /* iterators over all threads */
+	struct bpf_link *tell_stacks; /* one that may sleep; NULL: the kernel has none */
+	struct bpf_link *unwatch;     /* at the end of a thread; attached until all are told */
+	int *events;		      /* perf events that interrupt their CPU */
 	void **rings;
 	size_t nr_events;
 	bool started, has_new_targets;
@@ -185,6 +185,7 @@ void waiting_side_free(struct waiting_side *w)
 	wakers_side_free(w->wakers);
 	bpf_link__destroy(w->unwatch);
 	bpf_link__destroy(w->watch);
+	bpf_link__destroy(w->tell_times);
 	bpf_link__destroy(w->tell);
 	bpf_link__destroy(w->tell_stacks);
 	for (size_t i = 0; i < w->nr_events; i++) {
@@ -245,6 +246,7 @@ int waiting_side_start(struct waiting_side *w)
 {
 	int err = attach_iterator(w->skel->progs.watch_threads, &w->watch);
 
+	err = err ? err : attach_iterator(w->skel->progs.tell_times, &w->tell_times);
 	err = err ? err : attach_iterator(w->skel->progs.tell_threads, &w->tell);
 	if (!err && w->kernel.reads_other_stacks)
 		err = attach_iterator(w->skel->progs.tell_threads_with_stacks, &w->tell_stacks);
@@ -423,19 +425,37 @@ static bool tell_with_stacks(struct waiting_side *w, struct telling *t)
 	return !err;
 }
 
+static void read_all(const struct bpf_link *iterator, struct telling *t)
+{
+	int fd = iterator ? bpf_iter_create(bpf_link__fd(iterator)) : -1;
+	char piece[8192];
+	ssize_t n;
+
+	while (fd >= 0 && guarded_iterator_goes_on(n = read(fd, piece, sizeof(piece))))
+		if (n > 0)
+			take_piece(t, piece, (size_t)n);
+	if (fd >= 0)
+		close(fd);
+}
+
+void waiting_side_tell_times(struct waiting_side *w,
+			     int (*fn)(void *context, void *record, size_t size), void *context)
+{
+	struct telling t = { .fn = fn, .context = context };
+
+	if (w->started)
+		read_all(w->tell_times, &t);
+	number_map_fini(&t.told);
+	buffer_fini(&t.pending);
+}
+
 void waiting_side_tell(struct waiting_side *w, int (*fn)(void *context, void *record, size_t size),
 		       void *context)
 {
 	struct telling t = { .fn = fn, .context = context };
-	char piece[8192];
-	ssize_t n;
-	int fd = tell_with_stacks(w, &t) || !w->tell ? -1 : bpf_iter_create(bpf_link__fd(w->tell));
 
-	while (fd >= 0 && guarded_iterator_goes_on(n = read(fd, piece, sizeof(piece))))
-		if (n > 0)
-			take_piece(&t, piece, (size_t)n);
-	if (fd >= 0)
-		close(fd);
+	if (!tell_with_stacks(w, &t))
+		read_all(w->tell, &t);
 	number_map_fini(&t.told);
 	buffer_fini(&t.pending);
 	bpf_link__destroy(w->unwatch);

@@ -40,6 +40,9 @@ uint64_t waiting_side_cost_ns(const struct waiting_side *w);
 uint64_t waiting_side_memory_bytes(const struct waiting_side *w, const struct bpf_object *main);
 /* As kernel_side_allow_copies(). */
 void waiting_side_allow_copies(struct waiting_side *w, int32_t nr, int32_t max);
+/* Before stop: hands over a record for each watched thread, of what it did so far. */
+void waiting_side_tell_times(struct waiting_side *w,
+			     int (*fn)(void *context, void *record, size_t size), void *context);
 /*
  * After stop: hands over a record for each watched thread, and one for the wait that it is in. The
  * records are those of the ring, and have the same callback.

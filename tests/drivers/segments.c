@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "core/base/alloc.h"
+#include "core/portable/call_times.h"
 #include "core/profile/facts.h"
 #include "core/profile/profile.h"
 #include "core/profile/source.h"
@@ -104,7 +105,8 @@ static void write_names(struct folder *folder, uint32_t nr_programs)
 /*
  * In segment `s`, counted from 1: the first process waited s times for a lock, for s ms, one thread
  * of its lived all the time, one that is watched since the first segment has ended, and further
- * ones, and so many calls of read() took s us each. All is told twice, as a recorder does.
+ * ones, and so many calls of read() and of write() took s us each; the histogram of write() is
+ * missing, as in recordings of older versions. All is told twice, as a recorder does.
  */
 static void write_facts(struct sink *to, const struct program *p, uint32_t s, uint64_t start_ns,
 			uint64_t ns)
@@ -137,12 +139,12 @@ static void write_facts(struct sink *to, const struct program *p, uint32_t s, ui
 			.longest_ns = s * 1000 / part,
 		};
 		const struct fact_thread_time times[] = {
-			{ 1000, once, start_ns, 1, ns, ns / 2, ns / 4, ns / 4, 10 },
+			{ 1000, once, start_ns, 1, ns, ns / 2, ns / 4, ns / 4, 10, 0 },
 			{ 1000, old, 1000 * NS, 1, start_ns + ns - 1000 * NS, ns, 0,
-			  start_ns - 1000 * NS, 10 },
-			{ 0, PROFILE_NONE, 0, 2, 2 * ns, ns, 0, ns, 20 },
+			  start_ns - 1000 * NS, 10, 0 },
+			{ 0, PROFILE_NONE, 0, 2, 2 * ns, ns, 0, ns, 20, 0 },
 		};
-		const struct fact_system_call calls = {
+		const struct fact_system_call read = {
 			.name = text(to, "read"),
 			.calls = s / part,
 			.errors = 1,
@@ -151,12 +153,20 @@ static void write_facts(struct sink *to, const struct program *p, uint32_t s, ui
 			.p99_ns = 9000,
 			.max_ns = s * 1000,
 		};
+		const uint32_t bucket = call_bucket_of(s * 1000);
+		struct fact_system_call write = read;
+		struct fact_call_times times_of_read = { .octave = bucket / CALL_OCTAVE };
 
+		write.number = 1;
+		write.name = text(to, "write");
+		times_of_read.calls[bucket % CALL_OCTAVE] = read.calls;
 		to->fact(to, FACT_LOCK_WAIT, &lock);
 		to->fact(to, FACT_LOCK_WAIT, &same);
 		for (size_t i = 0; i < 3; i++)
 			to->fact(to, FACT_THREAD_TIME, &times[i]);
-		to->fact(to, FACT_SYSTEM_CALL, &calls);
+		to->fact(to, FACT_SYSTEM_CALL, &read);
+		to->fact(to, FACT_SYSTEM_CALL, &write);
+		to->fact(to, FACT_CALL_TIMES, &times_of_read);
 	}
 }
 

@@ -2,6 +2,7 @@
 # what a segment holds; here are the turns of a real recorder, and what may go wrong around it.
 bats_require_minimum_version 1.5.0
 load ../flight
+load ../waits
 
 has_segments() { # NUMBER: at least
 	[ "$(segments | wc -l)" -ge "$1" ]
@@ -77,6 +78,70 @@ folded_shares() { # FILE
 	for file in $(segments); do "$SPROF" info --json "$file" 2>/dev/null; done | jq -s 'map(.times.wall_ns // 0) | add' >"$BATS_TEST_TMPDIR/each"
 	[ "$(cat "$BATS_TEST_TMPDIR/each")" -gt 0 ]
 	[ "$("$SPROF" info --json "$dir" 2>/dev/null | jq '.times.wall_ns')" = "$(cat "$BATS_TEST_TMPDIR/each")" ]
+}
+
+# Sums of all threads of a segment, in ms.
+times_of() { # SEGMENT
+	"$SPROF" info --json "$1" 2>/dev/null | jq -r '.duration_s * 1000, (.thread_times[] | .name, .wall_ns / 1e6, .cpu_ns / 1e6, .runnable_ns / 1e6, .waiting_ns / 1e6)' | xargs
+}
+
+@test "a segment has the times that passed in it, also of threads that go on" {
+	work waits 20000 # two threads: one waits, one works every other tenth of a second
+	fly --segment 1s --clock wall --source ebpf -p ${pids[0]}
+	wait_until has_segments 6
+	land
+	local file nr=0
+	for file in $(segments | sed '1d;$d'); do
+		times_of "$file"
+		"$SPROF" info --json "$file" 2>/dev/null | jq -e '.duration_s as $s | (.thread_times | length) == 2 and
+			all(.thread_times[]; (.cpu_ns + .runnable_ns + .waiting_ns) == .wall_ns and (.wall_ns / 1e9 - $s | fabs) < 0.1) and
+			any(.thread_times[]; .waiting_ns == .wall_ns) and
+			any(.thread_times[]; .cpu_ns + .runnable_ns > 0.35 * .wall_ns and .waiting_ns > 0.35 * .wall_ns)'
+		nr=$((nr + 1))
+	done
+	[ $nr -ge 4 ]
+	# A thread is one row in the folder, which says since when it is watched. No time is missing between segments.
+	"$SPROF" info --json "$dir" 2>/dev/null | jq -e '.duration_s as $s | (.thread_times | length) == 2 and .times_beyond == 0 and
+		all(.thread_times[]; (.wall_ns / 1e9 - $s | fabs) < 0.2 and .start_ns > 0)'
+	# A window has the times of its segments alone.
+	local output
+	output=$("$SPROF" info --json "$dir" --from 2.2s --to 3s 2>/dev/null)
+	[ "$(jq '.times_segments' <<<"$output")" -ge 1 ]
+	jq -e '.times_segments as $n | all(.thread_times[]; .wall_ns > ($n - 0.3) * 1e9 and .wall_ns < ($n + 0.3) * 1e9)' <<<"$output"
+}
+
+@test "times of threads in a folder are the kernel's" {
+	cd "$BATS_TEST_TMPDIR"
+	stolen_ns >stolen
+	"$SPROF" record --continuous "$dir" --segment 300ms --source ebpf --clock wall -- "$TARGETS/waiting" 3000 >truth
+	[ "$(segments | wc -l)" -ge 8 ]
+	"$SPROF" info --json "$dir" >info.json
+	times_add_up
+	kernel_agrees
+}
+
+@test "system calls of a folder are the sums of its segments, with percentiles of all" {
+	cd "$BATS_TEST_TMPDIR"
+	"$SPROF" record -q --continuous "$dir" --segment 300ms --source ebpf --syscalls=4ms -- "$TARGETS/system_calls" 400000 >truth
+	local file name calls errors
+	[ "$(segments | wc -l)" -ge 3 ]
+	"$SPROF" report --syscalls --json "$dir" >calls.json
+	for file in $(segments); do "$SPROF" report --syscalls --json "$file" 2>/dev/null || true; done | jq -s '[.[].rows[]]' >each.json
+	jq -c 'group_by(.call) | map([.[0].call, (map(.calls) | add), (map(.errors) | add), (map(.total_ns) | add), (map(.max_ns) | max)]) | sort' each.json >sums
+	jq -c '.rows | map([.call, .calls, .errors, .total_ns, .max_ns]) | sort' calls.json | diff sums -
+	while read -r name calls errors; do
+		jq -e --arg name "$name" --argjson calls "$calls" --argjson errors "$errors" '
+			[.rows[] | select(.call == $name)] | length == 1 and
+			.[0].calls >= $calls and .[0].calls <= $calls + 20 and
+			.[0].errors >= $errors and .[0].errors <= $errors + 5' calls.json
+	done <truth
+	# Percentiles are known, and lie between those of the segments, to an eighth.
+	jq -e --slurpfile each each.json 'all(.rows[]; .call as $call | [$each[0][] | select(.call == $call)] as $of |
+		.p50_ns >= ([$of[].p50_ns] | min) / 1.13 and .p50_ns <= ([$of[].p50_ns] | max) * 1.13 and
+		.p99_ns >= ([$of[].p99_ns] | min) / 1.13 and .p99_ns <= ([$of[].p99_ns] | max) * 1.13 and .p99_ns <= .max_ns)' calls.json
+	jq -e '.rows[] | select(.call == "clock_nanosleep") | .p50_ns >= 4.6e6' calls.json
+	# Calls over the threshold have stacks in every segment.
+	"$SPROF" fold --time --column long-calls "$dir" 2>/dev/null | grep -E ';main;naps;.*clock_nanosleep'
 }
 
 # bats test_tags=full
@@ -178,7 +243,7 @@ folded_shares() { # FILE
 
 @test "options that cannot work are refused" {
 	local options
-	for options in "--segment 10s" "--continuous $dir -o x" "--continuous $dir --segment 1ms" "--continuous $dir --keep 1s" "--continuous $dir --max-size 5" "--continuous $dir --gpu on" "--continuous $dir --syscalls" "--continuous $dir -s timer"; do
+	for options in "--segment 10s" "--continuous $dir -o x" "--continuous $dir --segment 1ms" "--continuous $dir --keep 1s" "--continuous $dir --max-size 5" "--continuous $dir --gpu on" "--continuous $dir -s timer"; do
 		run "$SPROF" record -a $options
 		[ "$status" -eq 2 ]
 	done

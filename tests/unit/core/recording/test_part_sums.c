@@ -188,6 +188,72 @@ static void time_of_a_thread_that_is_told_twice_counts_once(void **state)
 	profile_free(p);
 }
 
+/* A row of a thread that is watched since 3 s, whose piece begins at from_ns. */
+static void add_piece(struct profile *p, struct recfile_part *part, uint64_t after_ns,
+		      uint64_t from_ns, uint64_t wall_ns)
+{
+	struct recfile *w = begin("host", after_ns);
+	const struct fact_thread_time piece = {
+		.pid = 10,
+		.thread = thread_of(w, 11),
+		.start_ns = 3 * S,
+		.threads = 1,
+		.wall_ns = wall_ns,
+		.cpu_ns = 1,
+		.waiting_ns = wall_ns - 1,
+		.waits = 2,
+		.from_ns = from_ns,
+	};
+
+	put(w, FACT_THREAD_TIME, &piece);
+	add(w, test_meta.start_ns + after_ns + 10 * S, p, part);
+}
+
+static void pieces_of_a_thread_are_added_up(void **state)
+{
+	struct recfile_part part = { .to_realtime_ns = UINT64_MAX };
+	struct profile *p = profile_new();
+	const struct fact_thread_time *rows;
+	size_t nr;
+
+	(void)state;
+	add_piece(p, &part, 10 * S, 10 * S, 10 * S);
+	add_piece(p, &part, 20 * S, 20 * S, 10 * S);
+	add_piece(p, &part, 0, 0, 7 * S);
+	rows = facts_rows(p, FACT_THREAD_TIME, &nr);
+	assert_int_equal(nr, 1);
+	assert_int_equal(rows[0].threads, 1);
+	assert_int_equal(rows[0].wall_ns, 27 * S);
+	assert_int_equal(rows[0].cpu_ns, 3);
+	assert_int_equal(rows[0].waits, 6);
+	assert_int_equal(rows[0].start_ns, facts_thread_from(&rows[0]));
+	profile_free(p);
+}
+
+static void histograms_of_calls_are_added_up(void **state)
+{
+	const struct fact_call_times times = { .number = 7, .octave = 3, .calls = { 1, 0, 5 } };
+	struct recfile_part part = { .to_realtime_ns = UINT64_MAX };
+	struct profile *p = profile_new();
+	const struct fact_call_times *rows;
+	size_t nr;
+
+	(void)state;
+	for (uint64_t i = 0; i < 2; i++) {
+		struct recfile *w = begin("host", i * 10 * S);
+
+		put(w, FACT_CALL_TIMES, &times);
+		put(w, FACT_CALL_TIMES, &times); /* as it is told again and again */
+		add(w, test_meta.start_ns + (i + 1) * 10 * S, p, &part);
+	}
+	rows = facts_rows(p, FACT_CALL_TIMES, &nr);
+	assert_int_equal(nr, 1);
+	assert_int_equal(rows[0].calls[0], 2);
+	assert_int_equal(rows[0].calls[1], 0);
+	assert_int_equal(rows[0].calls[2], 10);
+	profile_free(p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -196,6 +262,8 @@ int main(void)
 		cmocka_unit_test(a_recording_counts_whole_or_not_at_all),
 		cmocka_unit_test(hosts_have_sums_and_processes_of_their_own),
 		cmocka_unit_test(time_of_a_thread_that_is_told_twice_counts_once),
+		cmocka_unit_test(pieces_of_a_thread_are_added_up),
+		cmocka_unit_test(histograms_of_calls_are_added_up),
 	};
 
 	return cmocka_run_group_tests(tests, enter_new_directory, remove_directory);
