@@ -102,3 +102,47 @@ have_samples() {
 	"$SPROF" info --json "$dir" 2>/dev/null | jq -e '.samples > 0 and .lost == 0'
 	"$SPROF" fold "$dir" 2>/dev/null | awk '/;take_turns;work_[a-d]/ { n += $NF } { all += $NF } END { print n, all; exit n < 0.8 * all }'
 }
+
+cpu_ms() { # PID
+	sed 's/.*) //' "/proc/$1/stat" | awk '{ print ($12 + $13) * 10 }'
+}
+
+# A process that starts programs as fast as it can, for 6 s, once there is a file `go`, and then works: pids[0].
+start_storm() {
+	cd "$BATS_TEST_TMPDIR"
+	start bash -c 'until [ -e go ]; do sleep 0.05; done; "$0/exec_storm" 6000 >rate; exec "$0/shares" 100000' "$TARGETS"
+}
+
+# The recorder goes on, takes at most one CPU and little memory, and its folder says what it has and has not.
+outlives_the_storm() {
+	local before cost kb
+	sleep 1
+	before=$(cpu_ms $recorder)
+	touch go
+	sleep 6
+	cost=$((($(cpu_ms $recorder) - before) / 60))
+	kb=$(awk '/^RssAnon/ { print $2 }' /proc/$recorder/status)
+	until [ -s rate ]; do sleep 0.1; done
+	sleep 3
+	land
+	echo "$(cat rate) programs in a second, the recorder took $cost % of a CPU and $kb kB"
+	"$SPROF" info --json "$dir" 2>/dev/null >info.json
+	jq -c '{ samples, lost, limits_hit, incomplete }' info.json
+	"$SPROF" fold "$dir" 2>/dev/null >folded
+	# The shares of what it took, and of what works afterwards.
+	awk '/exec_storm;/ { storm += $NF } /^shares;.*;main;part_/ { after += $NF } END { print storm, after; exit !(storm > 100 && after > 100) }' folded
+	[ $cost -le 100 ]
+	[ $kb -le 60000 ]
+}
+
+@test "thousands of programs start in a second: the recorder of their parent survives" {
+	start_storm
+	fly --segment 2s -F 499 -p ${pids[0]}
+	outlives_the_storm
+}
+
+@test "thousands of programs start in a second: the recorder of the whole system survives" {
+	start_storm
+	fly --segment 2s -F 499 -a
+	outlives_the_storm
+}
