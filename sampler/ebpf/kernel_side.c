@@ -17,6 +17,7 @@
 #include "core/base/alloc.h"
 #include "core/base/log.h"
 #include "core/base/cpus.h"
+#include "core/base/proc_status.h"
 #include "core/rights/memory_shares.h"
 #include "core/profile/source.h"
 #include "core/rights/privileges.h"
@@ -32,9 +33,10 @@
 #include "sampler/waiting/waiting_side.h"
 
 #define SYSTEM_WIDE_PROCESSES 65536
-/* Charged to us twice: libbpf maps the ring two times in a row. */
 #define RING_BYTES (4u << 20)
-#define SYSTEM_WIDE_RING_BYTES (16u << 20)
+#define MAX_RING_BYTES (16u << 20)
+/* Of a sample and its stack; a recorder that comes a second late finds all of them in the ring. */
+#define SAMPLE_BYTES 4096u
 /* The table of SYSTEM_WIDE_PROCESSES takes 7 MB, which may be a twentieth of a limit. */
 #define MANY_PROCESSES_BYTES (140ull << 20)
 /* What a sample may take; the last things that it does come on top: at most 50 us. */
@@ -121,12 +123,38 @@ static int find_run_queues(struct kernel_side *k)
 	return err;
 }
 
+/* All CPUs may be sampled, at the greatest rate, and all waits and system calls of the machine. */
+static uint32_t system_wide_ring(const struct source_config *config)
+{
+	uint32_t freq_hz =
+		config->max_freq_hz > config->freq_hz ? config->max_freq_hz : config->freq_hz;
+	uint64_t needed = (uint64_t)libbpf_num_possible_cpus() * freq_hz * SAMPLE_BYTES;
+	uint32_t bytes = RING_BYTES;
+
+	if (config->clock != CLOCK_CPU || config->syscalls || config->events)
+		return MAX_RING_BYTES;
+	while (bytes < needed && bytes < MAX_RING_BYTES)
+		bytes *= 2;
+	return bytes;
+}
+
 static uint32_t ring_bytes_of(const struct source_config *config)
 {
-	uint32_t bytes = config->system_wide ? SYSTEM_WIDE_RING_BYTES : RING_BYTES;
+	uint32_t bytes = config->system_wide ? system_wide_ring(config) : RING_BYTES;
 
 	return config->memory && config->memory->ring_bytes < bytes ? config->memory->ring_bytes
 								    : bytes;
+}
+
+/* A table for all processes that there can be, up to a limit. */
+static uint32_t system_wide_processes(void)
+{
+	char text[32];
+	uint64_t most = SYSTEM_WIDE_PROCESSES;
+
+	if (!proc_text(text, sizeof(text), "/proc/sys/kernel/pid_max"))
+		most = strtoull(text, NULL, 10);
+	return most && most < SYSTEM_WIDE_PROCESSES ? (uint32_t)most : SYSTEM_WIDE_PROCESSES;
 }
 
 /* What the limit leaves for rows, beside all that exists by now. 0, or -E2BIG, reported. */
@@ -199,7 +227,7 @@ int kernel_side_init(struct kernel_side *k, const struct kernel_side_config *ker
 	bpf_map__set_autocreate(k->skel->maps.growing, growth);
 	if (config->system_wide &&
 	    (!config->memory || config->memory->limit >= MANY_PROCESSES_BYTES))
-		bpf_map__set_max_entries(k->skel->maps.processes, SYSTEM_WIDE_PROCESSES);
+		bpf_map__set_max_entries(k->skel->maps.processes, system_wide_processes());
 	bpf_map__set_max_entries(k->skel->maps.ring, ring_bytes);
 	bpf_map__set_max_entries(k->skel->maps.states, nr_cpus);
 	bpf_map__set_max_entries(k->skel->maps.snapshots, nr_cpus);

@@ -16,11 +16,13 @@ flight_bpf_s() { # pid: run time of the BPF programs that it holds, by the kerne
 	done | jq -s 'map(.run_time_ns // 0) | add / 1e9'
 }
 
-flight_memory() { # pid: MB that no file backs, of it and its children, and of the maps of its BPF programs
+# MB that no file backs, of a process and its children, and of the maps of its BPF programs. Maps that it has mapped into its
+# own memory are in that, too, and count once.
+flight_memory() { # pid
 	local pid children kib=0
 	children=$(pgrep -P "$1" || true)
 	for pid in $1 $children $(for pid in $children; do pgrep -P "$pid" || true; done); do
-		kib=$((kib + $(awk '/^Private_Dirty:/ { n += $2 } END { print n + 0 }' "/proc/$pid/smaps_rollup" 2>/dev/null || echo 0)))
+		kib=$((kib + $(awk '/^[0-9a-f]+-[0-9a-f]+ / { is_map = /anon_inode:bpf/ } /^Private_Dirty:/ && !is_map { n += $2 } END { print n + 0 }' "/proc/$pid/smaps" 2>/dev/null || echo 0)))
 	done
 	cat /proc/"$1"/fdinfo/* 2>/dev/null | awk -v kib=$kib '/^memlock:/ { bytes = $2 } /^map_id:/ { if (!seen[$2]++) sum += bytes } END { printf "%.1f\n", (sum / 1024 + kib) / 1024 }'
 }

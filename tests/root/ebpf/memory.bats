@@ -148,3 +148,14 @@ is_whole() { # FILE, PERCENT
 	[ "$status" -eq 0 ]
 	[[ $stderr == *"--max-memory does not limit unwind rows: source perf keeps them all"* ]]
 }
+
+# Rows of mapped files depend on what runs here, and so does the rest of the memory that no file backs.
+@test "the maps of a recorder of the whole system are small, beside rows of files, without a limit, too" {
+	fly --segment 1h -F 99 -a
+	local kib=$(cat /proc/$recorder/fdinfo/* 2>/dev/null | awk '/^value_size:/ { size = $2 } /^memlock:/ { bytes = $2 } /^map_id:/ { if (!seen[$2]++ && size != 1048576) n += bytes } END { print int(n / 1024) }')
+	land
+	echo "$kib KiB for $(nproc --all) CPUs"
+	# The ring grows with the CPUs, from 4 MB to 16 MB, and the table of processes with kernel.pid_max.
+	[ $kib -gt 4000 ]
+	[ $kib -lt $((13000 + 1024 * $(nproc --all) + $(cat /proc/sys/kernel/pid_max) / 16)) ]
+}
