@@ -39,7 +39,8 @@
 #include "sampler/target/launch.h"
 #include "symbolizer/lookup/debuginfod.h"
 
-#define DRAIN_MS 100
+/* Pictures come once a second, and keys are answered by another thread. */
+#define DRAIN_MS 200
 #define SECOND_NS 1000000000ull
 #define ONCE_NS (5 * SECOND_NS)
 #define OWN_FAILURE 125 /* the same as of sprof record */

@@ -349,10 +349,24 @@ static const char *note_of(const struct picture *p)
 	return "";
 }
 
+static uint64_t message_left_ns(const struct picture *p)
+{
+	uint64_t age_ns = monotonic_ns() - p->status.text_ns;
+
+	return p->status.text[0] && age_ns < MESSAGE_NS ? MESSAGE_NS - age_ns : 0;
+}
+
+int draw_next_ms(const struct picture *p)
+{
+	uint64_t left_ns = message_left_ns(p);
+
+	return left_ns ? (int)(left_ns / 1000000) + 1 : -1;
+}
+
 static void draw_foot(const struct picture *p)
 {
 	int row = screen_rows() - 1;
-	bool is_new = p->status.text[0] && monotonic_ns() - p->status.text_ns < MESSAGE_NS;
+	bool is_new = message_left_ns(p);
 	const char *note = note_of(p), *keys = help_keys(p->page, screen_columns());
 
 	if (p->prompt) {

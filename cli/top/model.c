@@ -1,6 +1,6 @@
 /*
  * An answer is made once a second, and at once when the question changes. Making answers takes at
- * most a fiftieth of the time: if many samples make it slow, pictures come less often.
+ * most a two-hundredth of the time: if many samples make it slow, pictures come less often.
  */
 #include "cli/top/model.h"
 
@@ -21,7 +21,7 @@
 
 #define SECOND_NS 1000000000ull
 #define FIRST_NS 300000000ull /* until the first picture */
-#define COST_PART 50
+#define COST_PART 200
 #define MAX_MESSAGES 100
 #define OWN_NS (2 * SECOND_NS) /* over which sprof's own cost is measured */
 

@@ -1,6 +1,6 @@
 /*
  * A round names the frames that came since the last one. The first rounds follow each other at
- * once; later ones wait ten times as long as the last one took, so that a large program with ever
+ * once; later ones wait thirty times as long as the last one took, so that a large program with ever
  * new frames does not keep a CPU busy.
  */
 #include "cli/top/name_rounds.h"
@@ -23,6 +23,7 @@
 
 #define MAX_MODULES 64 /* in a round: each has two open descriptors */
 #define AT_ONCE 3      /* rounds without a pause */
+#define PAUSES 30      /* a pause is that many times as long as a round */
 #define MAX_PAUSE_NS 10000000000ull
 
 struct opened {
@@ -108,7 +109,7 @@ static void *name_round(void *context)
 	symbolizer_run(n->round->profile, &opts, &stats);
 	live_round_end(n->live, n->round);
 	n->round = NULL;
-	pause_ns = (monotonic_ns() - start_ns) * 10;
+	pause_ns = (monotonic_ns() - start_ns) * PAUSES;
 	if (n->nr_rounds > AT_ONCE)
 		n->next_ns = monotonic_ns() + (pause_ns < MAX_PAUSE_NS ? pause_ns : MAX_PAUSE_NS);
 	n->done(n->context);

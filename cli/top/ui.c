@@ -20,15 +20,7 @@
 #include "output/select/dimension.h"
 #include "output/select/pattern.h"
 
-enum {
-	MESSAGE_MS = 1000, /* how often to check whether a message is too old */
-	MAX_INPUT = 1024,
-	CTRL_C = 3,
-	CTRL_L = 12,
-	CTRL_U = 21,
-	CTRL_Z = 26,
-	ESCAPE = 27
-};
+enum { MAX_INPUT = 1024, CTRL_C = 3, CTRL_L = 12, CTRL_U = 21, CTRL_Z = 26, ESCAPE = 27 };
 
 struct ui {
 	struct model *model;
@@ -363,8 +355,7 @@ static void *run(void *context)
 
 		take_news(ui);
 		draw(&ui->picture);
-		if (poll(fds, 2, ui->picture.status.text[0] ? MESSAGE_MS : -1) < 0 &&
-		    errno != EINTR)
+		if (poll(fds, 2, draw_next_ms(&ui->picture)) < 0 && errno != EINTR)
 			break;
 		screen_resize();
 		model_status(ui->model, &ui->picture.status);
