@@ -7,7 +7,7 @@
 struct picture;
 
 void draw(struct picture *picture);
-/* When to draw it again though nothing has changed, for poll(): a message is old then. -1: never. */
+/* When to draw it again though nothing has changed, as a message is old then; -1: never. */
 int draw_next_ms(const struct picture *picture);
 
 /* The number of table rows for which the screen has room. */

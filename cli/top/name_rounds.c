@@ -1,7 +1,7 @@
 /*
  * A round names the frames that came since the last one. The first rounds follow each other at
- * once; later ones wait thirty times as long as the last one took, so that a large program with ever
- * new frames does not keep a CPU busy.
+ * once; later ones wait thirty times as long as the last one took, so that a large program with
+ * ever new frames does not keep a CPU busy.
  */
 #include "cli/top/name_rounds.h"
 
