@@ -43,7 +43,15 @@ tall_diff() {
 	"$SPROF" diff hostile.folded kinds.folded -o removed.svg >/dev/null
 	tall_diff
 	"$SPROF" flame --butterfly cpu,gpu -t butterfly gpu.data -o butterfly.svg
-	for f in kinds hostile tall complete diff absolute removed tall-diff butterfly; do
+	# A tower whose last frames are waits, which are never folded.
+	awk 'BEGIN {
+		for (i = 0; i < 30; i++) stack = stack ";deep" i
+		for (i = 0; i < 8; i++) stack = stack ";wait" i "_[w]"
+		print "app" stack " 90"
+		print "app;other 10"
+	}' >waits.folded
+	"$SPROF" flame -t waits waits.folded -o waits.svg
+	for f in kinds hostile tall complete diff absolute removed tall-diff butterfly waits; do
 		page --no-script $f.svg >static <<-'EOT'
 			const {root} = await page.send("DOM.getDocument", {depth: -1});
 			const {outerHTML} = await page.send("DOM.getOuterHTML", {nodeId: root.nodeId});

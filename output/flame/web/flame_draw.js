@@ -92,7 +92,9 @@ function placePanels() {
 /* ---- layout; level 0 is the first node of the panel */
 
 /* Of calls in order of time only the trunk folds, the frames with which all of them begin. */
-const mayFold = ({depth, fn, calls: inTime}, i) => depth[i] > 1 && !(inTime && depth[i] >= inTime.trunk) && ![KIND_THREAD, KIND_RANGE, KIND_MARKER, KIND_GPU].includes(functions[fn[i]].kind);
+const NEVER_FOLDED = [KIND_THREAD, KIND_RANGE, KIND_MARKER, KIND_GPU, KIND_WAIT];
+const mayFold = ({depth, fn, calls: inTime}, i) => depth[i] > 1 && !(inTime && depth[i] >= inTime.trunk) &&
+	!NEVER_FOLDED.includes(functions[fn[i]].kind);
 
 /* The child whose total is `least` or more, or 0. */
 function childOf({end}, total, node, least) {
