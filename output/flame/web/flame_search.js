@@ -36,27 +36,63 @@ function parseQuery(text, tree) {
 	return (f, i) => f.kind !== KIND_SPACE && tests.every(test => test(f, i));
 }
 
+/*
+ * The hits are counted for blocks of nodes: a list of how many there are before each block. A large
+ * tree has millions of nodes, most of them in blocks without a hit, which count() passes over.
+ */
+const BLOCK_SHIFT = 6, BLOCK = 1 << BLOCK_SHIFT;
+
+function countBlocks({nr, fn}, matches) {
+	const blocks = new Uint32Array((nr + BLOCK - 1 >>> BLOCK_SHIFT) + 1);
+	for (let i = 0, b = 0, hits = 0; i < nr;) {
+		for (const end = Math.min(nr, i + BLOCK); i < end; i++)
+			hits += matches[fn[i]];
+		blocks[++b] = hits;
+	}
+	return blocks;
+}
+
+const blocksOf = tree => search.hits && search.hits.get(tree) || countBlocks(tree, search.matches);
+
+/* Is there a hit in [from, to)? */
+function hasHit(tree, from, to) {
+	const before = at => {
+		const block = at >>> BLOCK_SHIFT, {fn} = tree;
+		let hits = blocks[block];
+		for (let i = block << BLOCK_SHIFT; i < at; i++)
+			hits += search.matches[fn[i]];
+		return hits;
+	}, blocks = blocksOf(tree);
+	return before(to) > before(from);
+}
+
 /* Sums of the matching frames in [from, to). A match within a match adds only to the self. */
-function count(tree, matches, from, to) {
-	const {fn, end, self, total, before} = tree, met = new Uint8Array(functions.length);
+function count(tree, from, to) {
+	const {fn, end, self, total, before} = tree, {matches} = search, blocks = blocksOf(tree), met = new Uint8Array(functions.length);
 	const sum = {all: 0, own: 0, allBefore: 0, ownBefore: 0, names: 0, first: []};
 	let inside = 0;
-	for (let i = from; i < to; i++) {
-		const f = fn[i];
-		if (!matches[f])
+	for (let next, i = from; i < to; i = next) {
+		const block = i >>> BLOCK_SHIFT;
+		next = Math.min(to, block + 1 << BLOCK_SHIFT);
+		if (blocks[block] === blocks[block + 1])
 			continue;
-		sum.own += self[i];
-		sum.names += 1 - met[f];
-		met[f] = 1;
-		if (before)
-			sum.ownBefore += before.self[i];
-		if (i < inside)
-			continue;
-		inside = end[i];
-		sum.all += total[i];
-		if (before)
-			sum.allBefore += before.total[i];
-		sum.first.push(i);
+		for (; i < next; i++) {
+			const f = fn[i];
+			if (!matches[f])
+				continue;
+			sum.own += self[i];
+			sum.names += 1 - met[f];
+			met[f] = 1;
+			if (before)
+				sum.ownBefore += before.self[i];
+			if (i < inside)
+				continue;
+			inside = end[i];
+			sum.all += total[i];
+			if (before)
+				sum.allBefore += before.total[i];
+			sum.first.push(i);
+		}
 	}
 	return sum;
 }
@@ -64,7 +100,7 @@ function count(tree, matches, from, to) {
 /* The matches in both columns of a butterfly. */
 function describeTwins(tree, sum) {
 	const parts = [tree, tree.twin].map(t => {
-		const {all, own} = count(t, search.matches, 0, t.nr), self = t.inverted ? "" : ` \u00b7 self ${percent(own, t.whole)}`;
+		const {all, own} = count(t, 0, t.nr), self = t.inverted ? "" : ` \u00b7 self ${percent(own, t.whole)}`;
 		return `${t.metric.name} ${percent(all, t.whole)}${self}`;
 	});
 	return sum.names ? `${parts.join(" | ")} | ${sum.names} function${sum.names === 1 ? "" : "s"}` : "no match";
@@ -79,7 +115,7 @@ function describe(tree, sum) {
 		return "no match";
 	const own = tree.inverted ? "" : ` \u00b7 self ${text(sum.own, sum.ownBefore)}`;
 	const {from, to} = view.panels[0], inView = !isWhole() && view.tree === tree ?
-		` \u00b7 ${percent(count(tree, search.matches, from, to).all, tree.total[view.node])} of this view` : "";
+		` \u00b7 ${percent(count(tree, from, to).all, tree.total[view.node])} of this view` : "";
 	return `${text(sum.all, sum.allBefore)}${own}${inView} \u00b7 ${sum.names} function${sum.names === 1 ? "" : "s"}`;
 }
 
@@ -105,22 +141,14 @@ function refind() {
 	}
 	if (search.matches) {
 		search.matches[base.fn[0]] = 0;
-		const sum = count(tree, search.matches, 0, tree.nr);
+		search.hits = new Map(shown.trees.filter(Boolean).map(t => [t, countBlocks(t, search.matches)]));
+		const sum = count(tree, 0, tree.nr);
 		search.first = sum.first;
-		result = tree.calls ? describe(plain(), count(plain(), search.matches, 0, plain().nr)) : describe(tree, sum);
-		search.hits = new Map(shown.trees.filter(Boolean).map(t => [t, hitsBefore(t)]));
+		result = tree.calls ? describe(plain(), count(plain(), 0, plain().nr)) : describe(tree, sum);
 	}
 	head.input.classList.toggle("bad", bad);
 	head.input.setAttribute("aria-invalid", String(bad));
 	head.found.textContent = result || waitingText();
-}
-
-/* By node: the number of hits before it. A run contains a hit if the number changes over it. */
-function hitsBefore({nr, fn}) {
-	const hits = new Uint32Array(nr + 1), {matches} = search;
-	for (let i = 0; i < nr; i++)
-		hits[i + 1] = hits[i] + matches[fn[i]];
-	return hits;
 }
 
 function find(text) {
@@ -146,14 +174,13 @@ function mark(f) {
 
 /* Does a box contain a match? In a fold that is any frame that is not drawn above it. */
 function isHit({tree, node, end, last, next, below: ancestor}) {
-	const hits = search.hits && search.hits.get(tree);
-	if (!hits)
+	if (!search.hits || !search.hits.has(tree))
 		return false;
 	if (ancestor)
 		return chainOf(tree, node, last).some(i => search.matches[tree.fn[i]]);
 	if (last)
-		return hits[tree.end[node]] - hits[node] > hits[tree.end[next]] - hits[next];
-	return hits[end || node + 1] > hits[node];
+		return hasHit(tree, node, next) || hasHit(tree, tree.end[next], tree.end[node]);
+	return hasHit(tree, node, end || node + 1);
 }
 
 /* The nodes from one to another above it. */
