@@ -34,12 +34,17 @@ static void add_legend_kind(int kind, const char *class, const char *name, void 
 		buffer_printf(l->b, "%s %s;", class, name);
 }
 
+void column_facts_add_name(struct buffer *b, const struct summary *s)
+{
+	add_attribute(b, "name", s->info->name, strlen(s->info->name));
+}
+
 void column_facts_add(struct buffer *b, const struct tree *tree, const struct summary *s)
 {
 	struct buffer text = { 0 };
 	struct legend legend = { &text, tree };
 
-	add_attribute(b, "name", s->info->name, strlen(s->info->name));
+	column_facts_add_name(b, s);
 	add_attribute(b, "title", s->info->title, strlen(s->info->title));
 	summary_add_whole(&text, s);
 	add_attribute(b, "origin", text.data, text.size);

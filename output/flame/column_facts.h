@@ -15,4 +15,7 @@ struct tree;
  */
 void column_facts_add(struct buffer *b, const struct tree *tree, const struct summary *summary);
 
+/* Appends data-name alone. */
+void column_facts_add_name(struct buffer *b, const struct summary *summary);
+
 #endif

@@ -4,8 +4,11 @@
  */
 #include "output/flame/html.h"
 
+#include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "core/base/alloc.h"
 #include "core/base/buffer.h"
 #include "output/codec/base64.h"
 #include "output/flame/column_facts.h"
@@ -45,16 +48,38 @@ static void add_head(struct buffer *b, const char *title, const struct buffer *s
 	buffer_add_string(b, "</style>\n</head>\n");
 }
 
-/* Adds the data of a column, with its texts if the page can switch columns. */
-static void add_data(struct buffer *b, const struct tree *tree, const struct summary *summary,
-		     const struct profile *p, const struct diff *diff, struct svg_data_nodes *nodes,
-		     bool several)
+/* A column as the script reads it. */
+struct column {
+	const struct tree *tree;
+	const struct summary *summary;
+	struct svg_data *data;
+	bool large; /* its data is in two elements */
+};
+
+/* With `texts`: those of the column, between which the page can switch. */
+static void add_data(struct buffer *b, const struct column *c, bool texts)
 {
 	buffer_add_string(b, "<script class=\"data\" type=\"application/octet-stream\"");
-	if (several)
-		column_facts_add(b, tree, summary);
+	if (texts)
+		column_facts_add(b, c->tree, c->summary);
 	buffer_add_char(b, '>');
-	svg_data_add(b, tree, diff, p, nodes);
+	if (c->large)
+		svg_data_add_outline(b, c->data);
+	else
+		svg_data_add(b, c->data);
+	buffer_add_string(b, "</script>\n");
+}
+
+/* What the outline of a large tree leaves out, which the browser reads while the script draws it. */
+static void add_rest(struct buffer *b, const struct column *c, bool named)
+{
+	if (!c->large)
+		return;
+	buffer_add_string(b, "<script class=\"nodes\" type=\"application/octet-stream\"");
+	if (named)
+		column_facts_add_name(b, c->summary);
+	buffer_add_char(b, '>');
+	svg_data_add_rest(b, c->data);
 	buffer_add_string(b, "</script>\n");
 }
 
@@ -65,24 +90,45 @@ static void add_script(struct buffer *b, const struct buffer *script)
 	buffer_add_string(b, "</script>\n");
 }
 
-/* A large tree: the script draws its outline while the browser reads what comes after it. */
-static void add_large(struct buffer *b, const struct tree *tree, struct svg_data_nodes *nodes,
-		      const struct buffer *script)
+/* Adds the data of all columns around the script. Both halves of a butterfly are needed at once. */
+static void add_columns(struct buffer *b, struct column *columns, size_t nr, bool butterfly,
+			const struct buffer *script)
 {
-	buffer_add_string(b, "<script class=\"data\" type=\"application/octet-stream\">");
-	svg_data_add_outline(b, tree);
-	buffer_add_string(b, "</script>\n");
+	for (size_t i = 0; i < nr; i++) {
+		columns[i].large = !butterfly && svg_data_is_large(columns[i].data);
+		add_data(b, &columns[i], nr > 1);
+	}
 	add_script(b, script);
-	buffer_add_string(b, "<script class=\"nodes\" type=\"application/octet-stream\">");
-	svg_data_add_all_nodes(b, nodes);
-	buffer_add_string(b, "</script>\n");
+	for (size_t i = 0; i < nr; i++)
+		add_rest(b, &columns[i], nr > 1);
+}
+
+static struct column *columns_new(const struct svg_column *first, const struct profile *p,
+				  const struct svg_column *others, size_t nr_others,
+				  const struct svg_opts *opts)
+{
+	struct column *columns = xcalloc(nr_others + 1, sizeof(*columns));
+
+	for (size_t i = 0; i <= nr_others; i++) {
+		const struct svg_column *from = i ? &others[i - 1] : first;
+		const struct diff *diff = opts->diff && !i ? opts->diff->diff : NULL;
+
+		columns[i] = (struct column){
+			.tree = from->tree,
+			.summary = &from->summary,
+			.data = svg_data_new(from->tree, diff, p, i ? NULL : opts->nodes),
+		};
+	}
+	return columns;
 }
 
 void html_write(struct buffer *b, const struct tree *tree, const struct summary *summary,
 		const struct profile *p, const struct svg_column *others, size_t nr_others,
 		const struct svg_opts *opts)
 {
+	const struct svg_column first = { .tree = tree, .summary = *summary };
 	struct buffer style = { 0 }, script = { 0 };
+	struct column *columns;
 
 	script_add_style(&style, true, opts->diff != NULL);
 	if (!opts->without_script)
@@ -93,14 +139,12 @@ void html_write(struct buffer *b, const struct tree *tree, const struct summary 
 	buffer_add_string(b, "</main>\n");
 	if (p && !opts->diff) /* a diff would need two charts */
 		memory_chart_add(b, p);
-	if (!opts->without_script && !nr_others && svg_data_is_large(tree, opts->nodes)) {
-		add_large(b, tree, opts->nodes, &script);
-	} else if (!opts->without_script) {
-		add_data(b, tree, summary, p, opts->diff ? opts->diff->diff : NULL, opts->nodes,
-			 nr_others > 0);
-		for (size_t i = 0; i < nr_others; i++)
-			add_data(b, others[i].tree, &others[i].summary, p, NULL, NULL, true);
-		add_script(b, &script);
+	if (!opts->without_script) {
+		columns = columns_new(&first, p, others, nr_others, opts);
+		add_columns(b, columns, nr_others + 1, opts->below != NULL, &script);
+		for (size_t i = 0; i <= nr_others; i++)
+			svg_data_free(columns[i].data);
+		free(columns);
 	}
 	buffer_add_string(b, "</body>\n</html>\n");
 	buffer_fini(&style);

@@ -30,7 +30,6 @@ enum {
 	TITLE_COLUMNS = 80,
 	MAX_BOXES = 2400,
 	MAX_ROWS = 800,
-	OUTLINE_PARTS = 2 * SVG_CHART, /* half a pixel, as a fold goes on in narrower frames */
 };
 
 struct legend {
@@ -296,13 +295,17 @@ static void add_picture(struct halves *h, const struct svg_opts *opts)
 }
 
 /* Adds the data of a column, with its texts if there are two columns. */
-static void add_data(struct buffer *b, const struct svg_picture *w, struct svg_data_nodes *nodes)
+static void add_data(struct buffer *b, const struct svg_picture *w, struct svg_data *data,
+		     bool outline)
 {
 	buffer_add_string(b, "<metadata class=\"data\"");
 	if (w->half)
 		column_facts_add(b, w->tree, w->summary);
 	buffer_add_char(b, '>');
-	svg_data_add(b, w->tree, w->diff ? w->diff->diff : NULL, NULL, nodes);
+	if (outline)
+		svg_data_add_outline(b, data);
+	else
+		svg_data_add(b, data);
 	buffer_add_string(b, "</metadata>\n");
 }
 
@@ -313,23 +316,40 @@ static void add_script(struct buffer *b)
 	buffer_add_string(b, "]]></script>\n");
 }
 
-/* A large tree: the script draws its outline while the browser reads what comes after it. */
-static void add_large(struct buffer *b, const struct tree *tree, struct svg_data_nodes *nodes)
+static struct svg_data *data_of(const struct svg_picture *w, struct svg_data_nodes *nodes)
 {
-	buffer_add_string(b, "<metadata class=\"data\">");
-	svg_data_add_outline(b, tree);
-	buffer_add_string(b, "</metadata>\n");
+	return svg_data_new(w->tree, w->diff ? w->diff->diff : NULL, NULL, nodes);
+}
+
+/*
+ * Adds script and data. Of a large tree the script draws the outline while the browser reads what
+ * comes after it.
+ */
+static void add_live(struct buffer *b, const struct halves *h, struct svg_data_nodes *nodes)
+{
+	struct svg_data *data = data_of(&h->up, nodes), *below = NULL;
+	bool large = !h->below && svg_data_is_large(data);
+
+	add_data(b, &h->up, data, large);
+	if (h->below) {
+		below = data_of(h->below, NULL);
+		add_data(b, h->below, below, false);
+	}
 	add_script(b);
-	buffer_add_string(b, "<metadata class=\"nodes\">");
-	svg_data_add_all_nodes(b, nodes);
-	buffer_add_string(b, "</metadata>\n");
+	if (large) {
+		buffer_add_string(b, "<metadata class=\"nodes\">");
+		svg_data_add_rest(b, data);
+		buffer_add_string(b, "</metadata>\n");
+	}
+	svg_data_free(data);
+	svg_data_free(below);
 }
 
 struct svg_data_nodes *svg_outline(struct tree_opts *opts)
 {
 	struct svg_data_nodes *nodes = svg_data_nodes_new();
 
-	opts->outline_parts = OUTLINE_PARTS;
+	opts->outline_parts = SVG_OUTLINE_PARTS;
 	opts->sink = (struct tree_sink){ svg_data_nodes_take, nodes };
 	return nodes;
 }
@@ -365,14 +385,8 @@ void svg_write(struct buffer *b, const struct tree *tree, const struct summary *
 	script_add_style(b, false, opts->diff != NULL);
 	buffer_add_string(b, "</style>\n");
 	add_picture(&h, opts);
-	if (!opts->without_script && !h.below && svg_data_is_large(tree, opts->nodes)) {
-		add_large(b, tree, opts->nodes);
-	} else if (!opts->without_script) {
-		add_data(b, &h.up, opts->nodes);
-		if (h.below)
-			add_data(b, h.below, NULL);
-		add_script(b);
-	}
+	if (!opts->without_script)
+		add_live(b, &h, opts->nodes);
 	buffer_add_string(b, "</svg>\n");
 	halves_fini(&h);
 }

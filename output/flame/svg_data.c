@@ -8,15 +8,14 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <zlib.h>
 
 #include "core/base/alloc.h"
 #include "core/base/buffer.h"
 #include "core/profile/column.h"
-#include "output/codec/base64.h"
-#include "output/codec/run_deflate.h"
 #include "output/flame/color.h"
 #include "output/flame/svg_data_nodes.h"
+#include "output/flame/svg_data_pack.h"
+#include "output/flame/svg_data_wide.h"
 #include "output/tree/diff.h"
 #include "output/tree/label.h"
 #include "output/text/text.h"
@@ -35,8 +34,15 @@ enum {
 	FLAG_OUTLINE = 256,
 };
 
-enum { PIECE = 64 << 10, ROOM = 64 << 10 };
 enum { LARGE = 1 << 18 }; /* nodes; a page reads fewer in some 30 ms */
+
+struct svg_data {
+	const struct tree *tree;
+	const struct diff *diff;      /* or NULL */
+	struct svg_data_nodes *nodes; /* of all nodes if the tree is an outline; else NULL */
+	struct timeline *timeline;    /* or NULL */
+	bool samples;		      /* samples have their own section */
+};
 
 /* The distinct strings of all functions, sorted. */
 struct string_table {
@@ -167,103 +173,69 @@ static void add_functions(struct buffer *b, const struct tree *tree)
 /* The parts of the data, in this order. */
 enum { HEAD, NODES, REST = NODES + SVG_NODES_PARTS, NR_PARTS };
 
-/* `nodes`: NULL, or what was made of an outline. */
-static void add_nodes(struct buffer *parts, const struct tree *tree, struct svg_data_nodes *nodes)
+/* The nodes of the tree, or those of an outline of it. */
+static void add_nodes(struct buffer *parts, const struct svg_data *d, const struct wide_nodes *wide)
 {
-	struct svg_data_nodes *w = nodes ? nodes : svg_data_nodes_of(tree);
+	struct svg_data_nodes *all = wide ? NULL : d->nodes;
+	struct svg_data_nodes *nodes = all ? all : svg_data_nodes_of(d->tree, wide);
 
-	svg_data_nodes_move(w, &parts[HEAD], &parts[NODES]);
-	if (!nodes)
-		svg_data_nodes_free(w);
+	svg_data_nodes_move(nodes, &parts[HEAD], &parts[NODES]);
+	if (!all)
+		svg_data_nodes_free(nodes);
 }
 
-static void add_rest(struct buffer *b, const struct tree *tree, bool samples,
-		     const struct diff *diff)
-{
-	bool unequal = diff && diff->has_variances;
+/* A section of the values: is it of before, is it of samples? */
+struct section {
+	bool before, samples;
+};
 
-	for (uint32_t i = 0; samples && i < tree->nr_nodes; i++)
-		svg_data_add_number(b, unequal ? diff->after[i].self
-					       : tree_events_of(tree, &tree->nodes[i]).self);
-	for (uint32_t i = 0; diff && i < tree->nr_nodes; i++)
-		svg_data_add_number(b, diff->before[i].self.value);
-	for (uint32_t i = 0; diff && samples && i < tree->nr_nodes; i++)
-		svg_data_add_number(b, unequal ? diff->before[i].self.equal
-					       : diff->before[i].self.samples);
+static const struct section sections[] = { { false, true }, { true, false }, { true, true } };
+
+static bool has_section(const struct svg_data *d, struct section s)
+{
+	return (!s.samples || d->samples) && (!s.before || d->diff);
 }
 
-static void make_room(z_stream *z, struct buffer *out)
+/* A value or the number of its samples, which of samples that weigh differently is `equal`. */
+static uint64_t number_of(const struct svg_data *d, struct section s,
+			  const struct diff_amount *amount)
 {
-	z->next_out = (Bytef *)buffer_reserve(out, ROOM);
-	z->avail_out = ROOM;
+	bool unequal = d->diff && d->diff->has_variances;
+
+	return !s.samples ? amount->value : unequal ? amount->equal : amount->samples;
 }
 
-/*
- * Appends blocks of a raw deflate stream (-15), and ends at a byte, so that others may follow.
- * Level 1 gives at most 10 % more bytes than level 6 here, in a third of the time.
- */
-static void deflate_part(const struct buffer *in, struct buffer *out)
+/* The self of a node, or its total. */
+static struct diff_amount amount_of(const struct svg_data *d, bool before, uint32_t node,
+				    bool total)
 {
-	z_stream z = { .next_in = (Bytef *)in->data };
-	int err = deflateInit2(&z, 1, Z_DEFLATED, -15, 9, Z_DEFAULT_STRATEGY);
-	size_t left = in->size;
+	const struct tree_node *n = &d->tree->nodes[node];
+	struct tree_events events;
+	uint64_t equal = 0;
 
-	assert(err == Z_OK);
-	do {
-		if (!z.avail_in) {
-			z.avail_in = left < (1u << 30) ? (uInt)left : (1u << 30);
-			left -= z.avail_in;
+	if (before)
+		return total ? d->diff->before[node].total : d->diff->before[node].self;
+	events = tree_events_of(d->tree, n);
+	if (d->diff)
+		equal = total ? d->diff->after[node].total : d->diff->after[node].self;
+	return (struct diff_amount){ total ? tree_total(d->tree, n) : tree_self(d->tree, n),
+				     total ? events.total : events.self, equal };
+}
+
+/* Adds the sections of the values, apart from the selves now. */
+static void add_values(struct buffer *b, const struct svg_data *d, const struct wide_nodes *wide)
+{
+	uint32_t nr = wide ? wide->nr : d->tree->nr_nodes;
+
+	for (size_t s = 0; s < sizeof(sections) / sizeof(*sections); s++) {
+		for (uint32_t i = 0; has_section(d, sections[s]) && i < nr; i++) {
+			uint32_t node = wide ? wide->list[i].node : i;
+			struct diff_amount amount = amount_of(d, sections[s].before, node,
+							      wide && wide->list[i].cut.nr);
+
+			svg_data_add_number(b, number_of(d, sections[s], &amount));
 		}
-		make_room(&z, out);
-		err = deflate(&z, left ? Z_NO_FLUSH : Z_SYNC_FLUSH);
-		assert(err == Z_OK || err == Z_BUF_ERROR);
-		out->size += ROOM - z.avail_out;
-	} while (left || z.avail_in || !z.avail_out);
-	deflateEnd(&z);
-}
-
-static size_t size_of(void (*add)(const struct buffer *in, struct buffer *out),
-		      const struct buffer *in)
-{
-	struct buffer out = { 0 };
-	size_t size;
-
-	add(in, &out);
-	size = out.size;
-	buffer_fini(&out);
-	return size;
-}
-
-static void add_runs(const struct buffer *in, struct buffer *out)
-{
-	run_deflate_add(out, in->data, in->size);
-}
-
-/*
- * The search for repetitions takes most of the time and is useless in trees of many different
- * paths. Compressing a piece from the middle both ways shows whether it pays.
- */
-static bool has_repetitions(const struct buffer *in)
-{
-	struct buffer piece = { .data = in->data + in->size / 2, .size = PIECE };
-	size_t without;
-
-	if (in->size < 8 * PIECE)
-		return true;
-	without = size_of(add_runs, &piece);
-	return size_of(deflate_part, &piece) < without - without / 16;
-}
-
-static void deflate_parts(struct buffer *parts, struct buffer *out)
-{
-	for (int i = 0; i < NR_PARTS; i++) {
-		if (i == HEAD || has_repetitions(&parts[i]))
-			deflate_part(&parts[i], out);
-		else
-			add_runs(&parts[i], out);
-		buffer_fini(&parts[i]);
 	}
-	run_deflate_end(out);
 }
 
 static bool samples_differ(const struct tree *tree, const struct diff *diff)
@@ -280,13 +252,15 @@ static bool samples_differ(const struct tree *tree, const struct diff *diff)
 	return false;
 }
 
-/* Adds what comes before the nodes. `flags`: those that the column and the diff do not tell. */
-static void add_head(struct buffer *b, const struct tree *tree, const struct diff *diff,
-		     unsigned flags)
+/* Adds what comes before the nodes. */
+static void add_head(struct buffer *b, const struct svg_data *d, bool outline)
 {
-	const struct column_info *column = tree->info;
+	const struct column_info *column = d->tree->info;
+	const struct diff *diff = d->diff;
 
-	buffer_add_varint(b, flags | (column->unit == UNIT_NS ? FLAG_TIME : 0) |
+	buffer_add_varint(b, (outline ? FLAG_OUTLINE : 0) | (d->samples ? FLAG_SAMPLES : 0) |
+				     (d->timeline ? FLAG_TIMELINE : 0) |
+				     (column->unit == UNIT_NS ? FLAG_TIME : 0) |
 				     (column->unit == UNIT_BYTES ? FLAG_BYTES : 0) |
 				     (column->exact ? FLAG_EXACT : 0) | (diff ? FLAG_DIFF : 0) |
 				     (diff && diff->absolute ? FLAG_ABSOLUTE : 0) |
@@ -297,77 +271,147 @@ static void add_head(struct buffer *b, const struct tree *tree, const struct dif
 		buffer_add_varint(b, diff->step_before);
 		buffer_add_varint(b, diff->step_after);
 	}
-	add_functions(b, tree);
+	add_functions(b, d->tree);
 }
 
-static void add_packed(struct buffer *b, struct buffer *parts)
+struct svg_data *svg_data_new(const struct tree *tree, const struct diff *diff,
+			      const struct profile *p, struct svg_data_nodes *nodes)
 {
-	struct buffer packed = { 0 };
-
-	deflate_parts(parts, &packed);
-	base64_add(b, packed.data, packed.size);
-	buffer_fini(&packed);
-}
-
-void svg_data_add(struct buffer *b, const struct tree *tree, const struct diff *diff,
-		  const struct profile *p, struct svg_data_nodes *nodes)
-{
-	bool samples = samples_differ(tree, diff), times = p && timeline_data_has(tree, p);
-	struct buffer parts[NR_PARTS] = { 0 };
+	struct svg_data *d = xcalloc(1, sizeof(*d));
 
 	assert(!tree->outline || nodes);
-	add_head(&parts[HEAD], tree, diff,
-		 (samples ? FLAG_SAMPLES : 0) | (times ? FLAG_TIMELINE : 0));
-	add_nodes(parts, tree, nodes);
-	add_rest(&parts[REST], tree, samples, diff);
-	if (times)
-		timeline_data_add(&parts[REST], tree, p);
-	add_packed(b, parts);
+	*d = (struct svg_data){
+		.tree = tree,
+		.diff = diff,
+		.nodes = tree->outline ? nodes : NULL,
+		.timeline = p ? timeline_new(tree, p) : NULL,
+		.samples = samples_differ(tree, diff),
+	};
+	return d;
 }
 
-bool svg_data_is_large(const struct tree *tree, const struct svg_data_nodes *nodes)
+void svg_data_free(struct svg_data *data)
 {
-	size_t nr = nodes && tree->outline ? svg_data_nodes_count(nodes) : 0;
-
-	return nr >= LARGE && tree->nr_nodes <= nr / 2;
+	if (!data)
+		return;
+	timeline_free(data->timeline);
+	free(data);
 }
 
-/* Adds what the nodes of an outline do not tell. */
-static void add_outline(struct buffer *b, const struct tree *tree)
+bool svg_data_is_large(const struct svg_data *data)
 {
-	struct tree_sum *sums = tree_sums(tree);
-	size_t nr = tree->functions.nr;
+	const struct tree *tree = data->tree;
+	size_t nr = data->nodes ? svg_data_nodes_count(data->nodes) : tree->nr_nodes;
+	struct wide_nodes wide;
+	bool large;
 
-	buffer_add_varint(b, tree->outline->least);
-	for (uint32_t i = 0; i < tree->nr_nodes; i++)
-		svg_data_add_number(b, tree_cut_of(tree, i).nr);
-	for (uint32_t i = 0; i < tree->nr_nodes; i++)
-		if (tree_cut_of(tree, i).nr)
-			svg_data_add_number(b, tree_cut_of(tree, i).deepest);
+	if (nr < LARGE)
+		return false;
+	wide_nodes_init(&wide, tree, data->diff);
+	large = wide.nr <= nr / 2;
+	wide_nodes_fini(&wide);
+	return large;
+}
+
+void svg_data_add(struct buffer *b, struct svg_data *data)
+{
+	struct buffer parts[NR_PARTS] = { 0 };
+
+	add_head(&parts[HEAD], data, false);
+	add_nodes(parts, data, NULL);
+	add_values(&parts[REST], data, NULL);
+	if (data->timeline) {
+		timeline_data_add(&parts[REST], data->timeline);
+		timeline_data_add_nodes(&parts[REST], data->timeline);
+	}
+	svg_data_pack(b, parts, NR_PARTS);
+}
+
+/* Adds self and total by function. */
+static void add_sums(struct buffer *b, const struct svg_data *d, struct section s,
+		     const struct diff_row *rows)
+{
+	size_t nr = d->tree->functions.nr;
+
 	for (size_t i = 0; i < nr; i++)
-		svg_data_add_number(b, sums[i].self);
+		svg_data_add_number(
+			b, number_of(d, s, s.before ? &rows[i].before.self : &rows[i].after.self));
 	for (size_t i = 0; i < nr; i++)
-		svg_data_add_number(b, sums[i].total);
+		svg_data_add_number(
+			b,
+			number_of(d, s, s.before ? &rows[i].before.total : &rows[i].after.total));
+}
+
+static struct diff_row *rows_of(const struct svg_data *d, const struct tree_sum *sums)
+{
+	size_t nr = d->tree->functions.nr;
+	struct diff_row *rows;
+
+	if (d->diff)
+		return diff_sums(d->diff);
+	rows = xcalloc(nr, sizeof(*rows));
 	for (size_t i = 0; i < nr; i++)
+		rows[i].after = (struct diff_side){
+			.self = { .value = sums[i].self, .samples = sums[i].self_samples },
+			.total = { .value = sums[i].total, .samples = sums[i].total_samples },
+		};
+	return rows;
+}
+
+/* Adds the sums of all nodes by function, and their number. */
+static void add_all_sums(struct buffer *b, const struct svg_data *d)
+{
+	struct tree_sum *sums = tree_sums(d->tree);
+	struct diff_row *rows = rows_of(d, sums);
+
+	add_sums(b, d, (struct section){ 0 }, rows);
+	for (size_t s = 0; s < sizeof(sections) / sizeof(*sections); s++)
+		if (has_section(d, sections[s]))
+			add_sums(b, d, sections[s], rows);
+	for (size_t i = 0; i < d->tree->functions.nr; i++)
 		svg_data_add_number(b, sums[i].nr_nodes);
+	free(rows);
 	free(sums);
 }
 
-void svg_data_add_outline(struct buffer *b, const struct tree *tree)
+/* Adds what is left out of an outline. */
+static void add_cuts(struct buffer *b, const struct svg_data *d, const struct wide_nodes *wide)
 {
-	struct buffer parts[NR_PARTS] = { 0 };
-
-	assert(tree->outline && !samples_differ(tree, NULL));
-	add_head(&parts[HEAD], tree, NULL, FLAG_OUTLINE);
-	add_nodes(parts, tree, NULL);
-	add_outline(&parts[REST], tree);
-	add_packed(b, parts);
+	buffer_add_varint(b, wide->least);
+	for (uint32_t i = 0; i < wide->nr; i++)
+		svg_data_add_number(b, wide->list[i].cut.nr);
+	for (uint32_t i = 0; i < wide->nr; i++)
+		if (wide->list[i].cut.nr)
+			svg_data_add_number(b, wide->list[i].cut.deepest);
+	for (uint32_t i = 0; d->diff && i < wide->nr; i++)
+		if (wide->list[i].cut.nr)
+			svg_data_add_number(b, d->diff->removed_total[wide->list[i].node]);
 }
 
-void svg_data_add_all_nodes(struct buffer *b, struct svg_data_nodes *nodes)
+void svg_data_add_outline(struct buffer *b, const struct svg_data *data)
+{
+	struct buffer parts[NR_PARTS] = { 0 };
+	struct wide_nodes wide;
+
+	wide_nodes_init(&wide, data->tree, data->diff);
+	add_head(&parts[HEAD], data, true);
+	add_nodes(parts, data, &wide);
+	add_values(&parts[REST], data, &wide);
+	add_cuts(&parts[REST], data, &wide);
+	add_all_sums(&parts[REST], data);
+	if (data->timeline)
+		timeline_data_add(&parts[REST], data->timeline);
+	svg_data_pack(b, parts, NR_PARTS);
+	wide_nodes_fini(&wide);
+}
+
+void svg_data_add_rest(struct buffer *b, struct svg_data *data)
 {
 	struct buffer parts[NR_PARTS] = { 0 };
 
-	svg_data_nodes_move(nodes, &parts[HEAD], &parts[NODES]);
-	add_packed(b, parts);
+	add_nodes(parts, data, NULL);
+	add_values(&parts[REST], data, NULL);
+	if (data->timeline)
+		timeline_data_add_nodes(&parts[REST], data->timeline);
+	svg_data_pack(b, parts, NR_PARTS);
 }

@@ -34,17 +34,22 @@
  * and, if flag 64 is set, the timeline as output/flame/timeline_data.h describes it.
  *
  * A large tree takes a browser seconds to read, so its data is in two elements. The first one comes
- * before the script and has the outline of the tree (output/tree/tree.h), from which the picture is
- * drawn at once: flag 256 is set, a node without its children has its total as self, and after the
- * self of the nodes there are
+ * before the script and has the outline of the tree (svg_data_wide.h), from which the picture is
+ * drawn at once: flag 256 is set, a node without its children has its totals as selves, and behind the
+ * values of the nodes there are
  *
- *	the total below which a node has no children here
+ *	the width below which a node has no children here: a total, or in a diff as in layout.h
  *	nr_left_out: for each node, how many nodes below it are not in the outline
  *	deepest: for each node for which that is not 0, the depth of the deepest of them
- *	self, total, number of nodes: field by field for each function, over all nodes of the tree;
+ *	removed: if flag 16 is set, for each such node its width among the removed paths
+ *	for now, now in samples (if flag 2 is set), before (if flag 16 is set), before in samples (if
+ *		both are): self, total: field by field for each function, over all nodes of the tree;
  *		recursive calls count once in the total
+ *	number of nodes of each function
+ *	the timeline, without the nodes of its samples
  *
- * The second element comes after the script and has all nodes: nr_nodes to self as above.
+ * The second element comes after the script and has all nodes: nr_nodes to samples before as above,
+ * and the nodes of the samples.
  */
 #ifndef SPROF_SVG_DATA_H
 #define SPROF_SVG_DATA_H
@@ -54,22 +59,27 @@
 struct buffer;
 struct diff;
 struct profile;
-struct tree;
+struct svg_data;
 struct svg_data_nodes;
+struct tree;
 
 /*
- * Appends the data. `diff` is NULL, or the diff that the tree is of. `p` is NULL, or the profile of
- * the tree, whose times are written if there are any and the tree has sample_nodes. `nodes` are
- * those that an outline has handed over, and can be used once; NULL for other trees.
+ * The data of a tree, which must outlive it. `diff` is NULL, or the diff that the tree is of. `p` is
+ * NULL, or the profile of the tree, whose times are written if there are any and the tree has
+ * sample_nodes. `nodes` are those that an outline has handed over, and NULL for other trees.
  */
-void svg_data_add(struct buffer *b, const struct tree *tree, const struct diff *diff,
-		  const struct profile *p, struct svg_data_nodes *nodes);
+struct svg_data *svg_data_new(const struct tree *tree, const struct diff *diff,
+			      const struct profile *p, struct svg_data_nodes *nodes);
+void svg_data_free(struct svg_data *data);
 
-/* Should the data be in two elements? `nodes`: as above. */
-bool svg_data_is_large(const struct tree *tree, const struct svg_data_nodes *nodes);
+/* Should the data be in two elements? */
+bool svg_data_is_large(const struct svg_data *data);
 
-/* Appends the first one and the second one. */
-void svg_data_add_outline(struct buffer *b, const struct tree *tree);
-void svg_data_add_all_nodes(struct buffer *b, struct svg_data_nodes *nodes);
+/* Appends all data in one element. This or svg_data_add_rest() can be called once. */
+void svg_data_add(struct buffer *b, struct svg_data *data);
+
+/* Appends the first of two elements, and the second one. */
+void svg_data_add_outline(struct buffer *b, const struct svg_data *data);
+void svg_data_add_rest(struct buffer *b, struct svg_data *data);
 
 #endif

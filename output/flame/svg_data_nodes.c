@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
+#include "output/flame/svg_data_wide.h"
 #include "output/tree/tree.h"
 
 enum { AHEAD = 8 };
@@ -105,28 +106,48 @@ static void begin_nodes(struct svg_data_nodes *w, const struct tree *tree)
 	w->nr_bytes = bytes_of(tree->functions.nr);
 }
 
+static inline void take_node(struct svg_data_nodes *w, const struct tree_node *n, uint64_t self)
+{
+	if (n->depth >= w->depths)
+		w->last = xgrow(w->last, &w->depths, (size_t)n->depth + 1, sizeof(*w->last));
+	if (n->depth)
+		add_step(w, n);
+	w->last[n->depth] = n->function;
+	w->above = n->depth + 1;
+	svg_data_add_number(&w->parts[SVG_NODES_SELF], self);
+}
+
+static void make_room(struct svg_data_nodes *w, const struct tree *tree, uint32_t nr)
+{
+	begin_nodes(w, tree);
+	buffer_reserve(&w->parts[SVG_NODES_STEPS], nr);
+	buffer_reserve(&w->parts[SVG_NODES_SELF], nr);
+	w->nr = nr;
+}
+
 static void take_tree(struct svg_data_nodes *w, const struct tree *tree)
 {
 	const struct tree_node *nodes = tree->nodes;
 	size_t nr = tree->nr_nodes;
 
-	begin_nodes(w, tree);
-	buffer_reserve(&w->parts[SVG_NODES_STEPS], nr);
-	buffer_reserve(&w->parts[SVG_NODES_SELF], nr);
+	make_room(w, tree, tree->nr_nodes);
 	for (uint32_t i = 0; i < nr; i++) {
-		const struct tree_node *n = &nodes[i];
-
-		if (n->depth >= w->depths)
-			w->last = xgrow(w->last, &w->depths, n->depth + 1, sizeof(*w->last));
 		if (i + AHEAD < nr) /* its children will need it */
 			__builtin_prefetch(&w->calls[nodes[i + AHEAD].function]);
-		if (i)
-			add_step(w, n);
-		w->last[n->depth] = n->function;
-		w->above = n->depth + 1;
-		svg_data_add_number(&w->parts[SVG_NODES_SELF], tree_self(tree, n));
+		take_node(w, &nodes[i], tree_self(tree, &nodes[i]));
 	}
-	w->nr = nr;
+}
+
+/* A node of which something is left out has its total as self. */
+static void take_wide(struct svg_data_nodes *w, const struct tree *tree,
+		      const struct wide_nodes *wide)
+{
+	make_room(w, tree, wide->nr);
+	for (uint32_t i = 0; i < wide->nr; i++) {
+		const struct tree_node *n = &tree->nodes[wide->list[i].node];
+
+		take_node(w, n, wide->list[i].cut.nr ? tree_total(tree, n) : tree_self(tree, n));
+	}
 }
 
 /*
@@ -177,11 +198,14 @@ void svg_data_nodes_take(void *nodes, const struct tree *tree, const uint32_t *f
 	svg_data_add_number(selves, self);
 }
 
-struct svg_data_nodes *svg_data_nodes_of(const struct tree *tree)
+struct svg_data_nodes *svg_data_nodes_of(const struct tree *tree, const struct wide_nodes *wide)
 {
 	struct svg_data_nodes *w = svg_data_nodes_new();
 
-	take_tree(w, tree);
+	if (wide)
+		take_wide(w, tree, wide);
+	else
+		take_tree(w, tree);
 	return w;
 }
 

@@ -12,6 +12,7 @@
 
 struct svg_data_nodes;
 struct tree;
+struct wide_nodes;
 
 enum { SVG_DATA_RECENT = 3 }; /* functions that a parent called last */
 
@@ -35,8 +36,8 @@ void svg_data_nodes_free(struct svg_data_nodes *nodes);
 void svg_data_nodes_take(void *nodes, const struct tree *tree, const uint32_t *functions,
 			 uint32_t depth, uint32_t nr, uint64_t self);
 
-/* All nodes of a tree; the caller frees them. */
-struct svg_data_nodes *svg_data_nodes_of(const struct tree *tree);
+/* All nodes of a tree, or those of an outline if `wide` is not NULL; the caller frees them. */
+struct svg_data_nodes *svg_data_nodes_of(const struct tree *tree, const struct wide_nodes *wide);
 
 size_t svg_data_nodes_count(const struct svg_data_nodes *nodes);
 

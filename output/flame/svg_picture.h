@@ -22,6 +22,11 @@ enum {
 	SVG_WIDTH = 1200,
 	SVG_MARGIN = 10, /* left and right of the chart */
 	SVG_CHART = SVG_WIDTH - 2 * SVG_MARGIN,
+	/*
+	 * An outline leaves out what is below nodes that have less than one of so many parts of
+	 * the whole: half a pixel, as a fold goes on in narrower frames.
+	 */
+	SVG_OUTLINE_PARTS = 2 * SVG_CHART,
 	SVG_ROW = 18,
 	SVG_BOX = 17,
 	SVG_CAP = 6,

@@ -4,6 +4,7 @@
  */
 #include "output/flame/timeline_data.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +25,13 @@ struct line {
 	uint32_t sample;
 };
 
+struct timeline {
+	const struct tree *tree;
+	const struct profile *p;
+	struct line *lines; /* in order of time */
+	size_t nr;
+};
+
 static bool is_shown(const struct tree *tree, const struct profile *p, size_t sample)
 {
 	const struct profile_sample *s = &p->samples[sample];
@@ -32,7 +40,7 @@ static bool is_shown(const struct tree *tree, const struct profile *p, size_t sa
 	       s->thread != PROFILE_NONE;
 }
 
-bool timeline_data_has(const struct tree *tree, const struct profile *p)
+static bool has_times(const struct tree *tree, const struct profile *p)
 {
 	size_t nr = 0;
 
@@ -57,22 +65,33 @@ static int compare_lines(const void *a, const void *b)
 	return (x->sample > y->sample) - (x->sample < y->sample);
 }
 
-static struct line *sort_samples(const struct tree *tree, const struct profile *p, size_t *ret_nr)
+struct timeline *timeline_new(const struct tree *tree, const struct profile *p)
 {
-	struct line *lines = xcalloc(p->nr_samples + 1, sizeof(*lines));
 	uint64_t start = p->meta.start_ns;
-	size_t nr = 0;
+	struct timeline *t;
 
+	if (!has_times(tree, p))
+		return NULL;
+	t = xcalloc(1, sizeof(*t));
+	*t = (struct timeline){ .tree = tree, .p = p };
+	t->lines = xcalloc(p->nr_samples + 1, sizeof(*t->lines));
 	for (size_t i = 0; i < p->nr_samples; i++) {
 		uint64_t time = p->samples[i].time_ns;
 
 		if (is_shown(tree, p, i))
-			lines[nr++] = (struct line){ time > start ? (time - start) / 1000 : 0,
-						     (uint32_t)i };
+			t->lines[t->nr++] = (struct line){ time > start ? (time - start) / 1000 : 0,
+							   (uint32_t)i };
 	}
-	qsort(lines, nr, sizeof(*lines), compare_lines);
-	*ret_nr = nr;
-	return lines;
+	qsort(t->lines, t->nr, sizeof(*t->lines), compare_lines);
+	return t;
+}
+
+void timeline_free(struct timeline *timeline)
+{
+	if (!timeline)
+		return;
+	free(timeline->lines);
+	free(timeline);
 }
 
 /*
@@ -95,15 +114,16 @@ static struct fact_thread_time *exact_times(const struct profile *p)
  * Writes the threads that have samples; returns by thread its number in the data. The caller frees
  * the array.
  */
-static uint32_t *add_threads(struct buffer *b, const struct profile *p, const struct line *lines,
-			     size_t nr)
+static uint32_t *add_threads(struct buffer *b, const struct timeline *timeline)
 {
+	const struct profile *p = timeline->p;
+	const struct line *lines = timeline->lines;
 	uint32_t *numbers = xcalloc(p->nr_threads + 1, sizeof(*numbers)), nr_used = 0;
 	uint32_t *pids = hosts_numbers(p);
 	struct fact_thread_time *times = exact_times(p);
 	struct buffer name = { 0 };
 
-	for (size_t i = 0; i < nr; i++)
+	for (size_t i = 0; i < timeline->nr; i++)
 		numbers[p->samples[lines[i].sample].thread] = 1;
 	for (size_t i = 0; i < p->nr_threads; i++)
 		nr_used += numbers[i];
@@ -137,25 +157,27 @@ static uint32_t *add_threads(struct buffer *b, const struct profile *p, const st
 	return numbers;
 }
 
-void timeline_data_add(struct buffer *b, const struct tree *tree, const struct profile *p)
+void timeline_data_add(struct buffer *b, const struct timeline *timeline)
 {
+	const struct profile_sample *samples = timeline->p->samples;
+	const struct line *lines = timeline->lines;
+	uint32_t *threads = add_threads(b, timeline);
 	uint64_t last = 0;
-	uint32_t *threads;
-	size_t nr;
-	struct line *lines = sort_samples(tree, p, &nr);
 
-	threads = add_threads(b, p, lines, nr);
-	buffer_add_varint(b, nr);
-	for (size_t i = 0; i < nr; i++) {
+	buffer_add_varint(b, timeline->nr);
+	for (size_t i = 0; i < timeline->nr; i++) {
 		buffer_add_varint(b, lines[i].time_us - last);
 		last = lines[i].time_us;
 	}
-	for (size_t i = 0; i < nr; i++)
-		buffer_add_varint(b, threads[p->samples[lines[i].sample].thread]);
-	for (size_t i = 0; i < nr; i++)
-		buffer_add_varint(b, tree->sample_nodes[lines[i].sample]);
-	for (size_t i = 0; i < nr; i++)
-		buffer_add_varint(b, p->samples[lines[i].sample].weight);
+	for (size_t i = 0; i < timeline->nr; i++)
+		buffer_add_varint(b, threads[samples[lines[i].sample].thread]);
+	for (size_t i = 0; i < timeline->nr; i++)
+		buffer_add_varint(b, samples[lines[i].sample].weight);
 	free(threads);
-	free(lines);
+}
+
+void timeline_data_add_nodes(struct buffer *b, const struct timeline *timeline)
+{
+	for (size_t i = 0; i < timeline->nr; i++)
+		buffer_add_varint(b, timeline->tree->sample_nodes[timeline->lines[i].sample]);
 }

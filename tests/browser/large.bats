@@ -23,41 +23,8 @@ setup() {
 	done
 }
 
-# The page is loaded again and reads its nodes only when the test calls readOn().
 page() { # options, file; the test is standard input
-	{ cat "$BROWSER/page_helpers.js" - <<-'EOT'; cat; } | timeout 90 node "$BROWSER/page.js" "$@"
-		await page.send("Page.addScriptToEvaluateOnNewDocument", {source: `{
-			const post = MessagePort.prototype.postMessage, held = [];
-			MessagePort.prototype.postMessage = function (message) {
-				held.push(() => post.call(this, message));
-			};
-			window.readOn = () => {
-				MessagePort.prototype.postMessage = post;
-				held.forEach(f => f());
-			};
-			for (const name of ["ready", "all"])
-				document.addEventListener("sprof-" + name, () => { window[name] = true; }, true);
-		}`});
-		await page.send("Page.reload");
-		// A page that is being left cannot answer.
-		const arrived = async name => {
-			for (const end = Date.now() + 30000; !await page.eval("window." + name).catch(() => false);)
-				assert(Date.now() < end, "never " + name);
-		};
-		await arrived("ready");
-		const READING = "reading all stacks \u2026";
-		const frames = () => page.eval(`document.querySelector(".frames").innerHTML`);
-		const isReading = () => page.eval(`document.querySelector("svg.sprof.reading") !== null`);
-		const readOn = async () => {
-			await page.eval("readOn()");
-			await arrived("all");
-			assert(!await isReading());
-		};
-		const again = async () => { // draws everything anew
-			await page.key("v");
-			await page.key("v");
-		};
-	EOT
+	cat "$BROWSER/page_helpers.js" "$BROWSER/large_helpers.js" - | timeout 90 node "$BROWSER/page.js" "$@"
 }
 
 @test "a large picture is drawn before all of it is read, and nothing changes when it is" {

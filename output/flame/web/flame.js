@@ -285,7 +285,7 @@ const KEYS = {
 };
 
 /* Each of these keys means the next value of something, so those that wait count one by one. */
-const NEED_ALL = "irlkot";
+const NEED_ALL = "irlkotx";
 const act = key => NEED_ALL.includes(key) ? whenAll(KEYS[key]) : KEYS[key]();
 
 function onEscape(typing) {

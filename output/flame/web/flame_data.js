@@ -11,9 +11,11 @@
  * of a diff has the last four also in `before`. Shares are parts of `whole` and `wholeSamples`;
  * `metric` tells the unit.
  *
+ * `flags` are those of the data (output/flame/svg_data.h), where the tree comes from there.
+ *
  * The outline of a large tree (flame_read.js) is such a tree, too. It has `cuts`, how many nodes below
  * each are left out, `deepest`, the depth of the deepest of them, `ordinal`, the places of its nodes
- * in the whole tree, and `least`, the total below which a node has no children.
+ * in the whole tree, and `least`, the width below which a node has no children.
  *
  * A butterfly is two columns as two trees with the same nodes, each the `twin` of the other.
  */
@@ -36,7 +38,7 @@ let isDiff = false, absolute = false;
 let steps = null;    /* {before, after} as in output/tree/diff.h, where samples weigh differently */
 let base = null;     /* the tree as recorded */
 let wholes = null;   /* the first tree of a diff; changes are parts of its wholes */
-/* {time, node, thread, weight: by sample; threads: [{pid, tid, name}]}, times in us */
+/* {time, node, thread, weight: by sample; threads: [{pid, tid, name}]}, times in us; of an outline `node` is null */
 let timeline = null;
 
 /*
@@ -187,8 +189,8 @@ class NodeDecoder {
 
 	/* Reads the nodes before `to`. Written out, because there may be millions of them. */
 	read(to) {
-		const {bytes, calls: [low, high, ...higher], tree, recent, path} = this, {parent, inlined, fn, end, total, self} = tree;
-		let {depth} = tree, {node: nodes, fn: last, before, capacity} = path, {i, at, call, deep, sum} = this;
+		const {bytes, calls: [low, high, ...higher], tree, recent, path} = this, {parent, fn, end, total, self} = tree;
+		let {depth, inlined} = tree, {node: nodes, fn: last, before, capacity} = path, {i, at, call, deep, sum} = this;
 		for (; i < to; i++) {
 			let step = bytes[at++];
 			if (step > 127) { /* a varint */
@@ -234,8 +236,11 @@ class NodeDecoder {
 			sum += self[i];
 			parent[i] = nodes[deep - 1];
 			depth[i] = deep;
-			if (step & 4)
+			if (step & 4) {
+				if (!inlined.length)
+					inlined = tree.inlined = new Uint8Array(tree.nr);
 				inlined[i] = 1;
+			}
 		}
 		Object.assign(this, {i, at, call, deep, sum});
 	}
@@ -250,6 +255,9 @@ class NodeDecoder {
 	}
 }
 
+/* A tree without inlined frames, which many are, needs no memory for them. */
+const NONE_INLINED = new Uint8Array(0);
+
 /* Makes the tree of the nodes that follow, which are then to be read. */
 function makeDecoder(from, flags) {
 	const nr = from.varint(), size = from.varint(), nrCalls = from.varint(), bytes = from.take(size);
@@ -257,33 +265,49 @@ function makeDecoder(from, flags) {
 	const column = isDiff ? from.column : from.smallColumn; /* a diff scales its values */
 	const self = column(nr), samples = flags & FLAG_SAMPLES ? column(nr) : self;
 	/* Arrays are as small as they can be: a page of many nodes waits for its memory. */
-	const tree = {nr, self, samples, depth: new Uint16Array(nr), parent: new Uint32Array(nr), inlined: new Uint8Array(nr),
+	const tree = {nr, self, samples, depth: new Uint16Array(nr), parent: new Uint32Array(nr), inlined: NONE_INLINED,
 		fn: functions.length > 0xffff ? new Uint32Array(nr) : new Uint16Array(nr), end: new Uint32Array(nr),
 		total: self instanceof Float64Array ? new Float64Array(nr) : new Uint32Array(nr)};
 	return new NodeDecoder(bytes, calls, tree);
 }
 
-function decodeTree(from, flags) {
-	const decoder = makeDecoder(from, flags), {tree} = decoder, {nr} = tree;
-	decoder.read(nr);
+/* Completes the tree of a decoder that has read all nodes. */
+function finishTree(decoder, from, flags) {
+	const {tree} = decoder, {nr} = tree;
 	decoder.finish();
 	if (isDiff) {
 		const before = from.column(nr);
 		tree.before = {self: before, samples: flags & FLAG_SAMPLES ? from.column(nr) : before};
 	}
+	if (flags & FLAG_OUTLINE)
+		decodeOutline(from, tree, flags);
+	tree.flags = flags & ~FLAG_OUTLINE;
 	return addUp(tree, tree.total);
 }
 
+function decodeTree(from, flags) {
+	const decoder = makeDecoder(from, flags);
+	decoder.read(decoder.tree.nr);
+	return finishTree(decoder, from, flags);
+}
+
 /* What the nodes of an outline do not tell: what it leaves out, and the sums of all nodes by function. */
-function decodeOutline(from, tree) {
-	const {nr} = tree, size = functions.length;
+function decodeOutline(from, tree, flags) {
+	const {nr} = tree, size = functions.length, sums = () => ({self: from.column(size), total: from.column(size)});
 	tree.least = from.varint();
 	tree.cuts = Uint32Array.from(from.column(nr));
 	tree.deepest = tree.cuts.map(left => left ? from.varint() : 0);
+	if (isDiff)
+		tree.removed = Float64Array.from(tree.cuts, left => left ? from.varint() : 0);
 	tree.ordinal = new Uint32Array(nr + 1);
 	tree.cuts.forEach((left, i) => { tree.ordinal[i + 1] = tree.ordinal[i] + 1 + left; });
-	const now = {self: from.column(size), total: from.column(size), frames: Uint32Array.from(from.column(size))};
-	tree.sums = {now, samples: now, frames: now.frames};
+	const all = tree.sums = {now: sums()};
+	all.samples = flags & FLAG_SAMPLES ? sums() : all.now;
+	if (isDiff) {
+		all.before = sums();
+		all.beforeSamples = flags & FLAG_SAMPLES ? sums() : all.before;
+	}
+	all.frames = all.now.frames = Uint32Array.from(from.column(size));
 }
 
 /* The exact times of a thread, in us: [wall, running, waiting for a CPU, waiting]; null: not known. */
@@ -292,17 +316,20 @@ function decodeTimes(from) {
 	return times[0] ? times : null;
 }
 
-function decodeTimeline(from) {
+/* The nodes of the samples of an outline come with all nodes. */
+function decodeTimeline(from, flags) {
 	const threads = Array.from({length: from.varint()}, () =>
 		({pid: from.varint(), tid: from.varint(), name: from.string(), exact: decodeTimes(from)}));
 	const nr = from.varint(), time = from.column(nr), t = {threads, nr, time};
 	for (let i = 1; i < nr; i++)
 		time[i] += time[i - 1];
 	t.thread = from.column(nr);
-	t.node = new Uint32Array(from.column(nr));
 	t.weight = from.column(nr);
+	t.node = flags & FLAG_OUTLINE ? null : decodeSampleNodes(from, t);
 	return t;
 }
+
+const decodeSampleNodes = (from, {nr}) => new Uint32Array(from.column(nr));
 
 function decode(data, {name, title}) {
 	const from = reader(data), flags = from.varint();
@@ -317,10 +344,22 @@ function decode(data, {name, title}) {
 	functions = decodeFunctions(from);
 	wholes = null;
 	base = decodeTree(from, flags);
-	if (flags & FLAG_OUTLINE)
-		decodeOutline(from, base);
-	timeline = flags & FLAG_TIMELINE ? decodeTimeline(from) : null;
+	timeline = flags & FLAG_TIMELINE ? decodeTimeline(from, flags) : null;
 }
+
+/* Decodes all data of a column. `rest` is what its outline leaves out; null if it has no outline. */
+function decodeWhole([data, rest], source) {
+	decode(data, source);
+	if (!base.cuts)
+		return;
+	const {sums} = base, from = reader(rest);
+	wholes = null;
+	base = Object.assign(decodeTree(from, base.flags), {sums});
+	if (timeline)
+		timeline.node = decodeSampleNodes(from, timeline);
+}
+
+const flagsOf = data => reader(data).varint();
 
 /*
  * Merges two lists of functions, sorted by name, into one. Returns the new place of each function.
@@ -342,9 +381,9 @@ function mergeFunctions(lists) {
  * Adds a lower column to the current one: one tree with the paths of both. There is no timeline
  * then, as the samples of two columns have no common order.
  */
-function putBelow(data, source) {
+function putBelow(parts, source) {
 	const one = {functions, modules, base, metric};
-	decode(data, source);
+	decodeWhole(parts, source);
 	const places = mergeFunctions([one.functions, functions]), trees = [one.base, base];
 	modules = [...new Set([...one.modules, ...modules])].sort();
 	lower = metric;
@@ -361,15 +400,25 @@ function putBelow(data, source) {
 	base = builder.finish(ORDERS.name);
 }
 
-/* Switches to another column, perhaps with a lower one. False if another switch began meanwhile. */
+/* The data of a column and, as a butterfly has no outline, what its outline leaves out. */
+const inflateAll = async source => [await inflate(source.text), await inflateRest(source)];
+
+/*
+ * Switches to another column, perhaps with a lower one. False if another switch began meanwhile. A file that was cut
+ * off has an outline alone, which cannot be half of a butterfly.
+ */
 async function load(index, other) {
-	const nr = ++loads, data = await inflate(sources[index].text);
-	const more = other < 0 ? null : await inflate(sources[other].text);
+	const nr = ++loads, one = other < 0 ? [await inflate(sources[index].text)] : await inflateAll(sources[index]);
+	const more = other < 0 ? null : await inflateAll(sources[other]), isCut = ([data, rest]) => flagsOf(data) & FLAG_OUTLINE && !rest;
 	if (nr !== loads)
 		return false;
-	decode(data, sources[index]);
-	if (more)
+	if (!more || isCut(one) || isCut(more)) {
+		decode(one[0], sources[index]);
+		other = -1;
+	} else {
+		decodeWhole(one, sources[index]);
 		putBelow(more, sources[other]);
+	}
 	current = index;
 	below = other;
 	return true;
@@ -445,7 +494,7 @@ function addSides(tree) {
 	for (let i = 0; i < tree.nr; i++)
 		if (!total[i])
 			gone[i] = i && !total[tree.parent[i]] ? gone[tree.parent[i]] : totalChange(tree, i).significant;
-	const removed = before.self.map((value, i) => gone[i] ? Math.round(value * scale) : 0);
+	const removed = before.self.map((value, i) => tree.cuts && tree.cuts[i] ? tree.removed[i] : gone[i] ? Math.round(value * scale) : 0);
 	tree.sides = [{self: self.map(value => value * tree.unit), total: total.map(value => value * tree.unit)},
 		{self: removed, total: totalsOf(tree, removed)}];
 }

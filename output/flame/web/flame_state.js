@@ -6,7 +6,8 @@
 
 const mode = {invert: false, flip: false, merge: false, noInlined: false, noKernel: false, unfold: false, order: "name", by: "name",
 	range: null, sandwich: -1, calls: false, thread: ""};
-const listeners = {mode: [], drawn: [], found: [], data: []};
+const PLAIN_MODE = {...mode};
+const listeners = {mode: [], drawn: [], found: [], data: [], all: []};
 const tell = what => listeners[what].forEach(f => f());
 
 let plainKey = "", plainTree = null;
@@ -135,8 +136,8 @@ function stateText() {
 		state.set("z", zoomPath());
 	if (unfolded.size)
 		state.set("e", unfoldedText());
-	if (search.text)
-		state.set("q", search.text);
+	if (search.text || reading.waits.has("find"))
+		state.set("q", search.text || head.input.value);
 	if (search.marked >= 0)
 		state.set("m", hex(hashOf(functions[search.marked])));
 	return state.toString();
@@ -146,8 +147,7 @@ function stateText() {
 let scrollBefore = 0;
 
 /* Some viewers forbid a page to change its address. The picture works without that. */
-function keepState(push) {
-	const text = stateText();
+function keepState(push, text = stateText()) {
 	if (text === location.hash.slice(1))
 		return;
 	try {
@@ -180,11 +180,12 @@ function setColumns(state, index, other) {
 async function useSource(index, other, text) {
 	if (!await load(index, other))
 		return;
-	plainTree = null;
+	plainTree = shown = null;
 	showColumnTexts();
 	tell("data");
 	applyState(text);
-	keepState(true);
+	keepState(true, reading.waits.has("state") ? text : undefined);
+	readAll();
 }
 
 /* Shows another column in the current mode; `other` is the lower one, or -1. */
@@ -214,12 +215,21 @@ async function readState(event) {
 		scrollBy(event.state.scroll - scrollPosition());
 }
 
+/* Shows a column as it was recorded, until all that its address asks for can be shown. */
+function showPlain(state) {
+	Object.assign(mode, PLAIN_MODE, {flip: state.get("v") === "1", unfold: state.get("f") === "1"});
+	search.text = "";
+	search.marked = -1;
+	head.input.value = state.get("q") || "";
+	rebuild("");
+}
+
 function applyState(text) {
 	const state = new URLSearchParams(text);
 	forget("state");
-	if (isReading() && [...state.keys()].some(key => !"vf".includes(key))) {
+	if (isReading() && [...state.keys()].some(key => !"vfcb".includes(key))) {
 		whenAll(readState, "state");
-		return shown || rebuild("");
+		return shown || showPlain(state);
 	}
 	const one = (key, values) => values.includes(state.get(key)) ? state.get(key) : "name";
 	const f = key => state.has(key) ? functionOf(state.get(key)) : -1;

@@ -66,8 +66,8 @@ function showShades() {
 
 const heatText = ([from, to]) => `${time(from * 1000)} to ${time(to * 1000)}`;
 
-function showBrush() {
-	const {range} = mode, all = heat.columns * heat.stretch;
+function showBrush(range = mode.range) {
+	const all = heat.columns * heat.stretch;
 	heat.brush.hidden = !range;
 	heat.text.textContent = range ? heatText(range) + " \u00b7 Esc: all" : "drag to choose a time";
 	if (!range)
@@ -86,6 +86,8 @@ function brush(from, to, done) {
 	const range = [limit(a) * heat.stretch, limit(b + 1) * heat.stretch];
 	if (done)
 		return setMode({range});
+	if (isReading())
+		return showBrush(range);
 	mode.range = range;
 	showBrush();
 	if (timeline.nr + base.nr < 100000)
@@ -170,5 +172,6 @@ function makeHeat() {
 	scroller.before(heat.box);
 	listenToHeat();
 	listeners.mode.push(() => timeline && showBrush());
+	listeners.all.push(() => timeline && drawHeat());
 	new ResizeObserver(() => timeline && drawHeat()).observe(heat.canvas);
 }

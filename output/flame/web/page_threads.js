@@ -59,7 +59,7 @@ function measureLanes() {
 		if (row.thread >= 0)
 			rowOf[row.thread] = i;
 	});
-	lanes.states = statesOfNodes();
+	lanes.states = timeline.node ? statesOfNodes() : []; /* an outline does not tell */
 	lanes.waits = lanes.states.some(state => state !== RUNNING);
 	lanes.counts = new Uint32Array(lanes.rows.length * heat.columns);
 	for (let i = 0; i < nr; i++)

@@ -232,6 +232,40 @@ static void check_sums(struct data *d, const struct tree *whole)
 	free(sums);
 }
 
+static void add_outline(struct buffer *text, const struct tree *tree, struct svg_data_nodes *nodes)
+{
+	struct svg_data *data = svg_data_new(tree, NULL, NULL, nodes);
+
+	svg_data_add_outline(text, data);
+	svg_data_free(data);
+}
+
+static void add_rest(struct buffer *text, const struct tree *tree, struct svg_data_nodes *nodes)
+{
+	struct svg_data *data = svg_data_new(tree, NULL, NULL, nodes);
+
+	svg_data_add_rest(text, data);
+	svg_data_free(data);
+}
+
+/* Both elements of a whole tree are those of a tree that was built as an outline. */
+static void check_same(const struct buffer *text, const struct tree *whole,
+		       const struct tree *outline, struct svg_data_nodes *encoded)
+{
+	struct buffer same = { 0 }, rest = { 0 };
+
+	add_outline(&same, whole, NULL);
+	assert_int_equal(same.size, text->size);
+	assert_memory_equal(same.data, text->data, same.size);
+	same.size = 0;
+	add_rest(&same, whole, NULL);
+	add_rest(&rest, outline, encoded);
+	assert_int_equal(same.size, rest.size);
+	assert_memory_equal(same.data, rest.data, same.size);
+	buffer_fini(&same);
+	buffer_fini(&rest);
+}
+
 /* Returns how many nodes the outline left out. */
 static uint64_t check(const struct profile *p)
 {
@@ -247,7 +281,7 @@ static uint64_t check(const struct profile *p)
 	encoded = svg_outline(&opts);
 	assert_int_equal(tree_new(p, &opts, &outline), 0);
 	assert_int_equal(svg_data_nodes_count(encoded), whole->nr_nodes);
-	svg_data_add_outline(&text, outline);
+	add_outline(&text, outline, encoded);
 	data = unpack(&text);
 	nodes = read_nodes(&data, pass_head(&data), &nr, &least);
 	for (uint64_t i = 0; i < nr; i++)
@@ -255,6 +289,7 @@ static uint64_t check(const struct profile *p)
 	assert_int_equal(nr + left_out, whole->nr_nodes);
 	check_sums(&data, whole);
 	assert_int_equal(data.at, data.size);
+	check_same(&text, whole, outline, encoded);
 	free(nodes);
 	free(data.bytes);
 	buffer_fini(&text);
