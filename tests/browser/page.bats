@@ -575,6 +575,9 @@ setup() {
 		assert.strictEqual(await display(".tools"), "none");
 		assert.notStrictEqual(await display(".picture"), "none");
 		assert.notStrictEqual(await display(".table"), "none");
+		// The bars are lines below the names, as on the screen.
+		const bars = await page.eval(`[...document.querySelectorAll("tbody .bar")].map(bar => bar.getBoundingClientRect().height)`);
+		assert(bars.length > 5 && bars.every(height => Math.abs(height - 4) < .1), bars.join());
 	EOT
 }
 
