@@ -24,7 +24,9 @@ const arrived = async name => {
 };
 await arrived("ready");
 const READING = "reading all stacks \u2026";
-const frames = () => page.eval(`document.querySelector(".frames").innerHTML`);
+// The words for screen readers come after the picture.
+const frames = () => page.eval(`new Promise(resolve => requestAnimationFrame(() => setTimeout(() => setTimeout(resolve))))
+	.then(() => document.querySelector(".frames").innerHTML)`);
 const isReading = () => page.eval(`document.querySelector("svg.sprof.reading") !== null`);
 const readOn = async () => {
 	await page.eval("readOn()");

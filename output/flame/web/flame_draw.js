@@ -16,7 +16,8 @@ const FOLD_ROWS = 32, FOLD_LEAST = 4, FOLD_SLACK = 32, FOLD_FREE_ROWS = 24, STEE
 
 const svg = (document.currentScript && document.currentScript.ownerSVGElement) ||
 	document.querySelector("svg.sprof");
-const part = name => svg.querySelector(":scope > ." + name);
+/* querySelector() would look at every box. */
+const part = name => [...svg.children].find(e => e.classList.contains(name));
 const element = (name, attributes, text) => {
 	const e = document.createElementNS(NS, name);
 	for (const key in attributes)
@@ -92,9 +93,9 @@ function placePanels() {
 /* ---- layout; level 0 is the first node of the panel */
 
 /* Of calls in order of time only the trunk folds, the frames with which all of them begin. */
-const NEVER_FOLDED = [KIND_THREAD, KIND_RANGE, KIND_MARKER, KIND_GPU, KIND_WAIT];
+const NEVER_FOLDED = 1 << KIND_THREAD | 1 << KIND_RANGE | 1 << KIND_MARKER | 1 << KIND_GPU | 1 << KIND_WAIT;
 const mayFold = ({depth, fn, calls: inTime}, i) => depth[i] > 1 && !(inTime && depth[i] >= inTime.trunk) &&
-	!NEVER_FOLDED.includes(functions[fn[i]].kind);
+	!(NEVER_FOLDED >> functions[fn[i]].kind & 1);
 
 /* The child whose total is `least` or more, or 0. */
 function childOf({end}, total, node, least) {
@@ -169,11 +170,11 @@ function layOutPanel(result, {tree, side, from, to, x: start, width: wide, whole
 			continue;
 		}
 		const x = at.x[level], row = at.row[level], short = at.short[level], last = result[result.length - 1];
-		const width = total[i], box = {tree, node: i, end: 0, last: 0, level: row, x, width, whole, removed, down};
+		const width = total[i], box = () => ({tree, node: i, end: 0, last: 0, level: row, x, width, whole, removed, down});
 		at.x[level] += width;
 		if (tree.calls && functions[tree.fn[i]].kind === KIND_SPACE) {
 			if (width >= minWidth)
-				result.push({...box, space: true});
+				result.push({...box(), space: true});
 			i++;
 		} else if (!width && i) {
 			i = end[i];
@@ -184,7 +185,7 @@ function layOutPanel(result, {tree, side, from, to, x: start, width: wide, whole
 				last.end = end[i];
 				last.width += width;
 			} else {
-				result.push({...box, end: end[i]});
+				result.push({...box(), end: end[i]});
 			}
 			i = end[i];
 		} else {
@@ -197,14 +198,14 @@ function layOutPanel(result, {tree, side, from, to, x: start, width: wide, whole
 					at.set(depth[up] - top, x, row + 1, short + 1, up);
 			}
 			if (fold && !open) {
-				result.push({...box, ...fold});
+				result.push({...box(), ...fold});
 				i = fold.next;
 				continue;
 			}
 			at.set(level + 1, x, row + 1, open || chain.get(i) ? short : short + 1, 0);
 			/* Two trees, one above the other, share the root. */
 			if (!shared || i)
-				result.push(box);
+				result.push(box());
 			i++;
 		}
 		if (result.length > limits.most)
@@ -378,9 +379,7 @@ function drawBox(box) {
 	const text = space <= columnWidth ? "" : (run ? labelOfRun : fold ? labelOfFold : label)(box, Math.floor(space / columnWidth));
 	if (text)
 		g.append(element("text", {x: number(left + PAD), y: y + 13, "aria-hidden": "true"}, text));
-	g.setAttribute("role", "treeitem");
-	g.setAttribute("aria-level", Math.abs(box.row) + 1);
-	g.setAttribute("aria-label", nameOf(box));
+	g.setAttribute("role", "treeitem"); /* at once: the style sheet looks at roles */
 	box.g = g;
 	boxOf.set(g, box);
 	return g;
@@ -392,6 +391,28 @@ function drawSpace({tree, node, x, width, whole, row}) {
 	if (above)
 		g.append(rect(x, width, whole, hanging ? y + BOX : y - CAP, CAP, "c"));
 	return g;
+}
+
+const FEW_BOXES = 600;
+
+/* What a screen reader says of each box. */
+function describeBoxes(list) {
+	for (const box of list) {
+		box.g.setAttribute("aria-level", Math.abs(box.row) + 1);
+		if (box !== focused)
+			box.g.setAttribute("aria-label", nameOf(box));
+	}
+}
+
+/*
+ * Nothing of it is seen, so of many boxes it comes after the picture. A box that gets the focus before that is
+ * described by focus().
+ */
+function describeSoon() {
+	const drawn = boxes;
+	if (drawn.length <= FEW_BOXES)
+		return describeBoxes(drawn);
+	requestAnimationFrame(() => setTimeout(() => drawn === boxes && describeBoxes(drawn)));
 }
 
 /*
@@ -476,6 +497,7 @@ function draw() {
 		part(name).setAttribute("transform",
 			`translate(0 ${bottom - homeBase + (name === "legend" ? foot - homeFoot + more : 0)})`);
 	onDrawn(width, yOf(0) - rootWas || 0);
+	describeSoon();
 }
 
 function zoom(next) {

@@ -192,7 +192,10 @@ function chainOf({parent}, node, last) {
 }
 
 function showHits() {
-	part("frames").classList.toggle("searching", search.hits !== null);
+	const {classList} = part("frames");
+	if (!search.hits && !classList.contains("searching"))
+		return;
+	classList.toggle("searching", search.hits !== null);
 	for (const box of boxes)
 		box.g.classList.toggle("hit", Boolean(isHit(box)));
 }

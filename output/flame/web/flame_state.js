@@ -151,9 +151,9 @@ function keepState(push, text = stateText()) {
 	if (text === location.hash.slice(1))
 		return;
 	try {
-		if (push)
+		if (push && (!history.state || history.state.scroll !== scrollBefore))
 			history.replaceState({scroll: scrollBefore}, "");
-		history[push ? "pushState" : "replaceState"](history.state && !push ? history.state : null, "", text ? "#" + text : "#");
+		history[push ? "pushState" : "replaceState"](push ? {scroll: scrollPosition()} : history.state, "", text ? "#" + text : "#");
 	} catch (error) {
 		keepState = () => {};
 	}
