@@ -70,7 +70,7 @@ static void add_data(struct buffer *b, const struct column *c, bool texts)
 	buffer_add_string(b, "</script>\n");
 }
 
-/* What the outline of a large tree leaves out, which the browser reads while the script draws it. */
+/* What the outline of a large tree leaves out. The browser reads it while the script draws. */
 static void add_rest(struct buffer *b, const struct column *c, bool named)
 {
 	if (!c->large)
@@ -90,7 +90,7 @@ static void add_script(struct buffer *b, const struct buffer *script)
 	buffer_add_string(b, "</script>\n");
 }
 
-/* Adds the data of all columns around the script. Both halves of a butterfly are needed at once. */
+/* Adds the data of all columns around the script. A butterfly needs both halves at once. */
 static void add_columns(struct buffer *b, struct column *columns, size_t nr, bool butterfly,
 			const struct buffer *script)
 {

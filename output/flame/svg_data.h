@@ -35,16 +35,16 @@
  *
  * A large tree takes a browser seconds to read, so its data is in two elements. The first one comes
  * before the script and has the outline of the tree (svg_data_wide.h), from which the picture is
- * drawn at once: flag 256 is set, a node without its children has its totals as selves, and behind the
- * values of the nodes there are
+ * drawn at once: flag 256 is set, a node without its children has its totals as selves, and behind
+ * the values of the nodes there are
  *
  *	the width below which a node has no children here: a total, or in a diff as in layout.h
  *	nr_left_out: for each node, how many nodes below it are not in the outline
  *	deepest: for each node for which that is not 0, the depth of the deepest of them
  *	removed: if flag 16 is set, for each such node its width among the removed paths
- *	for now, now in samples (if flag 2 is set), before (if flag 16 is set), before in samples (if
- *		both are): self, total: field by field for each function, over all nodes of the tree;
- *		recursive calls count once in the total
+ *	for now, now in samples (if flag 2 is set), before (if flag 16 is set), and before in
+ *		samples (if both are): self, total: field by field for each function, over all
+ *		nodes of the tree; recursive calls count once in the total
  *	number of nodes of each function
  *	the timeline, without the nodes of its samples
  *
@@ -64,8 +64,8 @@ struct svg_data_nodes;
 struct tree;
 
 /*
- * The data of a tree, which must outlive it. `diff` is NULL, or the diff that the tree is of. `p` is
- * NULL, or the profile of the tree, whose times are written if there are any and the tree has
+ * The data of a tree, which must outlive it. `diff` is NULL, or the diff that the tree is of. `p`
+ * is NULL, or the profile of the tree, whose times are written if there are any and the tree has
  * sample_nodes. `nodes` are those that an outline has handed over, and NULL for other trees.
  */
 struct svg_data *svg_data_new(const struct tree *tree, const struct diff *diff,

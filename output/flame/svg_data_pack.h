@@ -6,7 +6,7 @@
 
 struct buffer;
 
-/* Appends the parts, one after the other, and frees them. The first one is always compressed well. */
+/* Appends the parts, one after the other, and frees them. The first is always searched. */
 void svg_data_pack(struct buffer *b, struct buffer *parts, size_t nr);
 
 #endif
