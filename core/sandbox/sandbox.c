@@ -292,3 +292,14 @@ int sandbox_start(const struct sandbox *s, sandbox_job *job, const struct sandbo
 	close(sockets[0]);
 	return err;
 }
+
+const char *sandbox_failure(int err)
+{
+	switch (err) {
+	case -ECHILD: return "the process that reads it died";
+	case -ETIMEDOUT: return "reading it takes too long";
+	case -EBADMSG: return "what was read from it makes no sense";
+	case -ENOMEM: return "reading it takes too much memory";
+	default: return NULL;
+	}
+}

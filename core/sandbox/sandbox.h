@@ -55,4 +55,11 @@ uint64_t sandbox_memory_max(const struct sandbox *sandbox);
 int sandbox_start(const struct sandbox *sandbox, sandbox_job *job,
 		  const struct sandbox_limits *limits);
 
+/*
+ * Says in words why a child gave no answer about a file: -ECHILD, it died; -ETIMEDOUT; -EBADMSG, it
+ * answered nonsense; -ENOMEM, it would have needed more than its limit. NULL for what follows from
+ * the file alone.
+ */
+const char *sandbox_failure(int err);
+
 #endif

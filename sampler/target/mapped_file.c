@@ -19,6 +19,7 @@
 #include "core/base/hash_table.h"
 #include "core/base/alloc.h"
 #include "core/base/log.h"
+#include "core/sandbox/sandbox.h"
 #include "core/untrusted/user_shares.h"
 #include "core/portable/frames.h"
 #include "sampler/target/kept_files.h"
@@ -60,12 +61,9 @@ struct file_table {
 
 static const char *reason_of(int err)
 {
-	switch (err) {
-	case -ECHILD: return "the process that reads it died";
-	case -ETIMEDOUT: return "reading it takes too long";
-	case -EBADMSG: return "what was read from it makes no sense";
-	default: return strerror(-err);
-	}
+	const char *reason = sandbox_failure(err);
+
+	return reason ? reason : strerror(-err);
 }
 
 int mapped_file_read_elf(struct mapped_file *file)

@@ -165,14 +165,3 @@ int confined_table_build(const struct sandbox *sandbox, const struct table_order
 		close(fds[1]);
 	return err;
 }
-
-const char *confined_table_reason(int err)
-{
-	switch (err) {
-	case -ECHILD: return "the process that reads it died";
-	case -ETIMEDOUT: return "reading it takes too long";
-	case -EBADMSG: return "what was read from it makes no sense";
-	case -ENOMEM: return "reading it takes too much memory";
-	default: return NULL;
-	}
-}

@@ -50,7 +50,4 @@ enum { TABLE_WANTS_FILE = 1 };
  */
 int confined_table_answer(int socket, const struct table_order *order);
 
-/* Says in words why a table could not be had; NULL for what follows from the file alone. */
-const char *confined_table_reason(int err);
-
 #endif

@@ -155,7 +155,7 @@ static int build_confined(struct table_builder *b, struct job *job, struct debug
 		.cancel_fd = b->stop_fd,
 	};
 	int err = confined_table_build(b->sandbox, &order, rules, &job->built.table, ret_answer);
-	const char *reason = err ? confined_table_reason(err) : NULL;
+	const char *reason = err ? sandbox_failure(err) : NULL;
 
 	if (is_limited(b) && (err == -ENOMEM || err == -EFBIG)) {
 		job->built.over_memory = true;
