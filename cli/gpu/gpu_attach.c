@@ -160,15 +160,23 @@ static int refuse_result(int result, struct inject_reason *reason)
 			     strerror(result < 0 ? -result : EPROTO));
 }
 
-static int load(pid_t pid, const char *path, struct inject_reason *reason)
+static int load(pid_t pid, const char *path, const struct sandbox *sandbox,
+		struct inject_reason *reason)
 {
+	const struct remote_library library = {
+		.path = path,
+		.entry = ENTRY,
+		.mode = RTLD_NOW,
+		.limit_ms = SAFE_POINT_MS,
+		.sandbox = sandbox,
+	};
 	struct remote_dlopen loaded = { 0 };
 	int err = check(pid, path, reason);
 
 	if (err)
 		return err;
 	warm_up(path);
-	err = remote_dlopen(pid, path, ENTRY, RTLD_NOW, SAFE_POINT_MS, &loaded, reason);
+	err = remote_dlopen(pid, &library, &loaded, reason);
 	log_debug("a thread of process %d was stopped for %.2f ms to load '%s'", (int)pid,
 		  (double)loaded.stop_ns / NS_PER_MS, path);
 	if (loaded.stop_ns > REMOTE_DLOPEN_STOP_MS * NS_PER_MS)
@@ -209,13 +217,14 @@ static void ignore(void *context, const union gpu_any_record *record)
 	(void)record;
 }
 
-int record_gpu_attach(pid_t pid, const char *path, bool must, struct gpu_peer *ret)
+int record_gpu_attach(pid_t pid, const char *path, const struct sandbox *sandbox, bool must,
+		      struct gpu_peer *ret)
 {
 	struct inject_reason reason = { 0 };
 	int err = gpu_link_connect(pid, ret);
 
 	if (err == -ECONNREFUSED) {
-		err = load(pid, path, &reason);
+		err = load(pid, path, sandbox, &reason);
 		if (!err)
 			err = await_peer(pid, ret);
 	}

@@ -6,12 +6,14 @@
 #include <sys/types.h>
 
 struct gpu_peer;
+struct sandbox;
 
 /*
  * Connects to the library in a process; if the process uses CUDA without it, has it load the one at
- * `path`. Returns 0 or -errno, which is reported: as an error if `must`, otherwise as a warning,
- * and not at all for a process that does not use CUDA.
+ * `path`. The process's files are parsed in the sandbox. Returns 0 or -errno, which is reported: as
+ * an error if `must`, otherwise as a warning, and not at all for a process that does not use CUDA.
  */
-int record_gpu_attach(pid_t pid, const char *path, bool must, struct gpu_peer *ret_peer);
+int record_gpu_attach(pid_t pid, const char *path, const struct sandbox *sandbox, bool must,
+		      struct gpu_peer *ret_peer);
 
 #endif

@@ -63,15 +63,15 @@ struct record_gpu {
 	/* how many more are kept one by one */
 	uint64_t activity_room, run_room, collective_room;
 	char *library;
+	const struct sandbox *sandbox;
 	struct gpu_guests *guests; /* connected, but have not handed over their memory */
 	struct walk_publisher *publisher;
 	uint64_t rows_waited_ns, started_ns;
 	struct sample_tee *tee;
 	struct sink *sink;	/* the recording's */
 	struct gpu_peer *peers; /* connected; record_gpu_join() makes them targets */
-	size_t nr_peers;
 	struct target *targets;
-	size_t nr_targets;
+	size_t nr_peers, nr_targets;
 };
 
 /* ---- processes */
@@ -273,6 +273,7 @@ int record_gpu_new(const struct record_gpu_opts *opts, bool python, const struct
 	g->run_room = MAX_RUNS;
 	g->collective_room = MAX_COLLECTIVES;
 	g->library = library;
+	g->sandbox = sandbox;
 	err = gpu_guests_new(&g->guests);
 	err = err ? err : walk_publisher_new(python, sandbox, cache, &g->publisher);
 	if (err) {
@@ -295,9 +296,8 @@ int record_gpu_connect(struct record_gpu *g, const pid_t *pids, size_t nr_pids)
 		int err;
 
 		gpu_guests_expect(g->guests, pids[i]);
-		err = record_gpu_attach(pids[i], g->library, g->opts.mode == GPU_ON,
+		err = record_gpu_attach(pids[i], g->library, g->sandbox, g->opts.mode == GPU_ON,
 					&g->peers[g->nr_peers]);
-
 		if (!err)
 			g->nr_peers++;
 		else if (g->opts.mode == GPU_ON)
@@ -312,8 +312,8 @@ void record_gpu_connect_started(struct record_gpu *g, const pid_t *pids, size_t 
 		return;
 	g->peers = xreallocarray(g->peers, g->nr_peers + nr_pids + 1, sizeof(*g->peers));
 	for (size_t i = 0; i < nr_pids; i++)
-		g->nr_peers +=
-			!record_gpu_attach(pids[i], g->library, false, &g->peers[g->nr_peers]);
+		g->nr_peers += !record_gpu_attach(pids[i], g->library, g->sandbox, false,
+						  &g->peers[g->nr_peers]);
 }
 
 void record_gpu_join(struct record_gpu *g)

@@ -6,8 +6,6 @@
  */
 #include "sampler/attach/critical_functions.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -87,6 +85,7 @@ static void add_symbol(struct module_functions *f, const Elf64_Sym *symbol, cons
 {
 	int type = ELF64_ST_TYPE(symbol->st_info);
 	enum function_role role = exported ? ROLE_PLAIN : ROLE_UNNAMED;
+	uint64_t end = symbol->st_value + (symbol->st_size ? symbol->st_size : 1);
 
 	if ((type != STT_FUNC && type != STT_GNU_IFUNC) || symbol->st_shndx == SHN_UNDEF ||
 	    !symbol->st_value)
@@ -106,10 +105,10 @@ static void add_symbol(struct module_functions *f, const Elf64_Sym *symbol, cons
 		role = ROLE_WAITS;
 	if (role == ROLE_UNNAMED)
 		return;
+	if (end <= symbol->st_value)
+		return; /* beyond the last address */
 	f->ranges = xgrow(f->ranges, &f->capacity, f->nr + 1, sizeof(*f->ranges));
-	f->ranges[f->nr++] = (struct function_range){
-		symbol->st_value, symbol->st_value + (symbol->st_size ? symbol->st_size : 1), role
-	};
+	f->ranges[f->nr++] = (struct function_range){ symbol->st_value, end, role };
 }
 
 static void read_section(struct elf_image *image, struct elf_section *section,
@@ -126,6 +125,17 @@ static void read_section(struct elf_image *image, struct elf_section *section,
 			add_symbol(f, &symbol, name, section->type == SHT_DYNSYM);
 }
 
+/* Only in libc does it matter whether a function has a name. */
+static void drop_plain(struct module_functions *f)
+{
+	size_t nr = 0;
+
+	for (size_t i = 0; i < f->nr; i++)
+		if (f->ranges[i].role != ROLE_PLAIN)
+			f->ranges[nr++] = f->ranges[i];
+	f->nr = nr;
+}
+
 static int compare(const void *a, const void *b)
 {
 	const struct function_range *x = a, *y = b;
@@ -137,13 +147,10 @@ static int compare(const void *a, const void *b)
 
 int module_functions_read(int fd, struct module_functions *ret)
 {
-	int own = fcntl(fd, F_DUPFD_CLOEXEC, 0), err;
 	struct elf_image *image;
+	int err = elf_image_open_borrowed(fd, &image);
 
 	*ret = (struct module_functions){ 0 };
-	if (own < 0)
-		return -errno;
-	err = elf_image_open(own, &image);
 	if (err)
 		return err;
 	for (size_t i = 0; i < image->nr_sections; i++) {
@@ -153,6 +160,8 @@ int module_functions_read(int fd, struct module_functions *ret)
 			read_section(image, section, ret);
 	}
 	elf_image_close(image);
+	if (!ret->is_libc)
+		drop_plain(ret);
 	if (ret->nr)
 		qsort(ret->ranges, ret->nr, sizeof(*ret->ranges), compare);
 	return 0;

@@ -1,6 +1,7 @@
 /*
  * The functions of an ELF file by their role for a safe point: those that a thread must not be
- * inside of, those in which threads only wait, and those by which a library is loaded.
+ * inside of, those in which threads only wait, and those by which a library is loaded. The tables
+ * are untrusted: see confined_roles.h.
  */
 #ifndef SPROF_CRITICAL_FUNCTIONS_H
 #define SPROF_CRITICAL_FUNCTIONS_H
@@ -11,7 +12,7 @@
 
 enum function_role {
 	ROLE_UNNAMED,	/* no symbol covers it */
-	ROLE_PLAIN,	/* exported, in no list */
+	ROLE_PLAIN,	/* exported, in no list; kept of libc only */
 	ROLE_WAITS,	/* a function in which threads wait for each other */
 	ROLE_FORBIDDEN, /* allocator, loader, fork */
 };

@@ -34,13 +34,10 @@
 #define ERESTARTSYS 512 /* include/linux/errno.h */
 
 struct loading {
-	const char *path;
-	int mode;
-	unsigned int limit_ms;
+	const struct remote_library *library;
 	struct remote_dlopen *ret;
 	struct inject_reason *reason;
 	struct safe_point *point;
-	const char *entry;			 /* or NULL */
 	uint64_t functions[NR_NEEDED_FUNCTIONS]; /* in the target */
 	bool warm; /* a stack was walked before, so the next walk is short */
 	bool taken;
@@ -68,7 +65,7 @@ static bool accept_thread(void *context, const struct inject_thread *thread)
  */
 static int find_safe_point(struct inject *i, struct loading *l)
 {
-	uint64_t until = monotonic_ns() + l->limit_ms * NS_PER_MS;
+	uint64_t until = monotonic_ns() + l->library->limit_ms * NS_PER_MS;
 	bool was_first;
 	int err;
 
@@ -78,7 +75,7 @@ static int find_safe_point(struct inject *i, struct loading *l)
 		if (was_first) {
 			safe_point_judge(l->point);
 			l->warm = true;
-			until = monotonic_ns() + l->limit_ms * NS_PER_MS;
+			until = monotonic_ns() + l->library->limit_ms * NS_PER_MS;
 		} else if (err == -EBUSY) {
 			nanosleep(&(struct timespec){ 0, RETRY_NS }, NULL);
 		}
@@ -95,6 +92,7 @@ static int find_safe_point(struct inject *i, struct loading *l)
 /* Maps a stack behind the stub, with the path and the entry's name at its low end. */
 static int bring_stack(struct inject *i, struct loading *l)
 {
+	const char *path = l->library->path, *entry = l->library->entry;
 	const uint64_t start = inject_stub(i) + INJECT_STUB_SIZE;
 	struct inject_call calls[2] = {
 		{ SYS_mmap,
@@ -116,10 +114,10 @@ static int bring_stack(struct inject *i, struct loading *l)
 	l->stack_low = start;
 	l->stack_top = start + STACK_SIZE;
 	if (!err)
-		err = inject_process_write(inject_process(i), start, l->path, strlen(l->path) + 1);
-	if (!err && l->entry)
-		err = inject_process_write(inject_process(i), start + ENTRY_OFFSET, l->entry,
-					   strlen(l->entry) + 1);
+		err = inject_process_write(inject_process(i), start, path, strlen(path) + 1);
+	if (!err && entry)
+		err = inject_process_write(inject_process(i), start + ENTRY_OFFSET, entry,
+					   strlen(entry) + 1);
 	return err;
 }
 
@@ -225,8 +223,8 @@ static int enter(struct inject *i, struct loading *l)
 
 	if (!err && !call.target)
 		return inject_refuse(l->reason, -ENOSYS, "make install",
-				     "'%.60s' has no %.40s: it is of another version", l->path,
-				     l->entry);
+				     "'%.60s' has no %.40s: it is of another version",
+				     l->library->path, l->library->entry);
 	if (!err)
 		err = inject_calls(i, &call, 1, LOAD_LIMIT_MS);
 	if (err == -ETIMEDOUT) {
@@ -241,12 +239,12 @@ static int enter(struct inject *i, struct loading *l)
 
 static int load(struct inject *i, struct loading *l)
 {
-	int err = call_function(i, l, l->functions[NEEDED_DLOPEN], l->stack_low, (uint64_t)l->mode,
-				&l->ret->handle);
+	int err = call_function(i, l, l->functions[NEEDED_DLOPEN], l->stack_low,
+				(uint64_t)l->library->mode, &l->ret->handle);
 
 	if (!err && !l->ret->handle)
 		return read_error(i, l);
-	return err || !l->entry ? err : enter(i, l);
+	return err || !l->library->entry ? err : enter(i, l);
 }
 
 /* Loads, and restores the thread's errno, which it may be about to read. */
@@ -290,14 +288,12 @@ static int work(struct inject *i, void *context)
 	return err;
 }
 
-int remote_dlopen(pid_t pid, const char *path, const char *entry, int mode, unsigned int limit_ms,
-		  struct remote_dlopen *ret, struct inject_reason *reason)
+int remote_dlopen(pid_t pid, const struct remote_library *library, struct remote_dlopen *ret,
+		  struct inject_reason *reason)
 {
+	const char *path = library->path;
 	struct loading l = {
-		.path = path,
-		.entry = entry,
-		.mode = mode,
-		.limit_ms = limit_ms,
+		.library = library,
 		.ret = ret,
 		.reason = reason,
 	};
@@ -312,13 +308,12 @@ int remote_dlopen(pid_t pid, const char *path, const char *entry, int mode, unsi
 		err = inject_seccomp_check_none(pid, reason);
 	if (err)
 		return err;
-	err = safe_point_new(pid, &l.point);
+	err = safe_point_new(pid, library->sandbox, &l.point, reason);
 	if (err)
-		return inject_refuse(reason, err, "", "its maps cannot be read: %s",
-				     strerror(-err));
+		return err;
 	for (int i = 0; i < NR_NEEDED_FUNCTIONS; i++)
 		l.functions[i] = safe_point_function(l.point, (enum needed_function)i);
-	if (l.functions[NEEDED_DLOPEN] && (!entry || l.functions[NEEDED_DLSYM]))
+	if (l.functions[NEEDED_DLOPEN] && (!library->entry || l.functions[NEEDED_DLSYM]))
 		err = inject_run(pid, 0, work, &l, reason);
 	else
 		err = inject_refuse(reason, -ENOTSUP, "start it with the library, by LD_PRELOAD",

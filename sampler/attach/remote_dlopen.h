@@ -14,7 +14,22 @@
 
 #include "sampler/inject/reason.h"
 
+struct sandbox;
+
 #define REMOTE_DLOPEN_STOP_MS 20u /* a thread is stopped no longer than this, as a goal */
+
+/* What is to be loaded, and how. */
+struct remote_library {
+	const char *path; /* absolute, and as the target sees it (its mount namespace) */
+	/*
+	 * A function of the library without arguments, which the same thread calls once the library
+	 * is loaded, and finishes; NULL: none.
+	 */
+	const char *entry;
+	int mode;		       /* as of dlopen(3) */
+	unsigned int limit_ms;	       /* how long to look for a safe point, after the first look */
+	const struct sandbox *sandbox; /* where the target's files are parsed; NULL: here */
+};
 
 struct remote_dlopen {
 	int64_t result;	  /* what `entry` returned */
@@ -24,16 +39,13 @@ struct remote_dlopen {
 };
 
 /*
- * `entry`: a function of the library without arguments, which the same thread calls once the
- * library is loaded, and finishes; NULL: none. The thread's errno is kept.
- *
- * `path` is absolute and as the target sees it (its mount namespace); `mode` as of dlopen(3).
- * limit_ms: how long to look for a safe point, after the first look. 0; or -errno and the reason:
- * those of inject_open(), -ENOTSUP (it has no dlopen: a static program), -ENOSYS (no such entry;
- * the library stays loaded), -EBUSY (no safe point was found, or its loader is locked: nothing has
- * changed), -ELIBACC (dlopen(3) failed: ret->error), -EINPROGRESS (it is still loading).
+ * The errno of the thread that loads the library is kept. 0; or -errno and the reason: those of
+ * inject_open() and safe_point_new(), -ENOTSUP (it has no dlopen: a static program), -ENOSYS (no
+ * such entry; the library stays loaded), -EBUSY (no safe point was found, or its loader is locked:
+ * nothing has changed), -ELIBACC (dlopen(3) failed: ret->error), -EINPROGRESS (it is still
+ * loading).
  */
-int remote_dlopen(pid_t pid, const char *path, const char *entry, int mode, unsigned int limit_ms,
-		  struct remote_dlopen *ret, struct inject_reason *reason);
+int remote_dlopen(pid_t pid, const struct remote_library *library, struct remote_dlopen *ret,
+		  struct inject_reason *reason);
 
 #endif

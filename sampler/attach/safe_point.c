@@ -14,13 +14,16 @@
 #include "core/base/alloc.h"
 #include "core/base/path.h"
 #include "core/portable/frames.h"
+#include "core/sandbox/sandbox.h"
 #include "core/untrusted/remote_read.h"
 #include "sampler/inject/ptrace_thread.h"
+#include "sampler/inject/reason.h"
 #include "sampler/walk/snapshot_unwind.h"
 #include "sampler/walk/snapshot_lookup.h"
 #include "sampler/target/proc_maps.h"
 #include "sampler/target/process.h"
 #include "sampler/target/registers_x86_64.h"
+#include "sampler/attach/confined_roles.h"
 #include "sampler/attach/critical_functions.h"
 #include "sampler/attach/x86_64/waiting_calls.h"
 #include "sampler/inject/x86_64/registers.h"
@@ -68,22 +71,45 @@ static bool is_loader(const struct mapped_file *file)
 	return file->path && !strncmp(path_base_name(file->path), "ld-linux", 8);
 }
 
-static void read_symbols(struct safe_point *s)
+static int refuse_file(const struct mapped_file *file, int err, struct inject_reason *reason)
 {
+	const char *why =
+		err == -EFBIG ? "its process has too many functions" : sandbox_failure(err);
+
+	return inject_refuse(reason, err, "start it with the library",
+			     "the functions of '%.80s' are not known: %s",
+			     file->path ? file->path : "?", why ? why : strerror(-err));
+}
+
+static int read_symbols(struct safe_point *s, const struct sandbox *sandbox,
+			struct inject_reason *reason)
+{
+	struct role_reader *reader = role_reader_new(sandbox);
+	int err = 0;
+
 	s->nr = file_table_size(s->files);
 	s->functions = xcalloc(s->nr + 1, sizeof(*s->functions));
-	for (size_t i = 0; i < s->nr; i++) {
+	for (size_t i = 0; i < s->nr && !err; i++) {
 		const struct mapped_file *file = file_table_get(s->files, (uint32_t)i);
 
-		if (!file || file->fd < 0 || file->kind != MODULE_ELF ||
-		    module_functions_read(file->fd, &s->functions[i]))
+		if (!file || file->fd < 0 || file->kind != MODULE_ELF)
 			continue;
+		/* Without its headers its functions are not found by their addresses. */
+		err = file->parser_failed ? -EBADMSG
+					  : role_reader_read(reader, file->fd, &s->functions[i]);
+		if (err == -ENOEXEC)
+			err = 0;
+		else if (err)
+			refuse_file(file, err, reason);
 		if (s->functions[i].has_malloc && !s->functions[i].is_libc && !is_loader(file))
 			s->has_other_allocator = true;
 	}
+	role_reader_free(reader);
+	return err;
 }
 
-int safe_point_new(pid_t pid, struct safe_point **ret)
+int safe_point_new(pid_t pid, const struct sandbox *sandbox, struct safe_point **ret,
+		   struct inject_reason *reason)
 {
 	static const struct snapshot_ops ops = { .find_mapping = find_mapping,
 						 .open_module = open_module };
@@ -92,14 +118,18 @@ int safe_point_new(pid_t pid, struct safe_point **ret)
 
 	s->process.pid = pid;
 	s->files = file_table_new();
+	file_table_confine(s->files, sandbox);
 	s->stack = xmalloc(MAX_STACK);
 	s->unwinder = snapshot_unwinder_new(&ops, s);
 	err = process_read_maps(&s->process, s->files, ignore_file, NULL);
+	if (err)
+		inject_refuse(reason, err, "", "its maps cannot be read: %s", strerror(-err));
+	else
+		err = read_symbols(s, sandbox, reason);
 	if (err) {
 		safe_point_free(s);
 		return err;
 	}
-	read_symbols(s);
 	*ret = s;
 	return 0;
 }
@@ -118,6 +148,14 @@ void safe_point_free(struct safe_point *s)
 	free(s);
 }
 
+/* The functions of the ELF file behind a mapping; NULL: they were not read. */
+static const struct module_functions *functions_of(const struct safe_point *s,
+						   const struct mapping *m)
+{
+	return m->code->kind == MODULE_ELF && m->code->index < s->nr ? &s->functions[m->code->index]
+								     : NULL;
+}
+
 static uint64_t bias_of(const struct mapping *m)
 {
 	uint64_t vaddr;
@@ -129,11 +167,16 @@ uint64_t safe_point_function(const struct safe_point *s, enum needed_function wh
 {
 	for (size_t i = 0; i < s->process.nr_maps; i++) {
 		const struct mapping *m = &s->process.maps[i];
-		const struct module_functions *f = &s->functions[m->code->index];
-		uint64_t vaddr = f->needed[which];
+		const struct module_functions *f = functions_of(s, m);
+		const struct mapping *at;
+		uint64_t address;
 
-		if (m->code->kind == MODULE_ELF && vaddr && bias_of(m))
-			return bias_of(m) + vaddr;
+		if (!f || !f->needed[which] || !bias_of(m))
+			continue;
+		address = bias_of(m) + f->needed[which];
+		at = process_find(&s->process, address);
+		if (at && at->code == m->code) /* the file may say anything */
+			return address;
 	}
 	return 0;
 }
@@ -167,13 +210,14 @@ static struct judged_frame look_at(const struct safe_point *s, uint64_t frame)
 {
 	uint64_t pc = (frame & ~FRAME_EXACT) - !(frame & FRAME_EXACT);
 	const struct mapping *m = process_find(&s->process, pc);
+	const struct module_functions *f = m ? functions_of(s, m) : NULL;
 	struct judged_frame j = { false, false, ROLE_PLAIN };
 
-	if (!m || m->code->kind != MODULE_ELF || m->code->index >= s->nr)
+	if (!f)
 		return j;
-	j.in_libc = s->functions[m->code->index].is_libc;
+	j.in_libc = f->is_libc;
 	j.in_loader = is_loader(m->code);
-	j.role = module_functions_find(&s->functions[m->code->index], pc - bias_of(m));
+	j.role = module_functions_find(f, pc - bias_of(m));
 	return j;
 }
 

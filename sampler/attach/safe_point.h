@@ -17,11 +17,18 @@
 
 #include "sampler/attach/critical_functions.h"
 
+struct inject_reason;
 struct inject_thread;
 struct safe_point;
+struct sandbox;
 
-/* Reads what the process maps now. 0 or -errno. */
-int safe_point_new(pid_t pid, struct safe_point **ret_safe_point);
+/*
+ * Reads what the process maps now, in children of the sandbox, which must outlive the result; NULL:
+ * in this process. 0; or -errno and the reason: a child died of a file, or took too long, or its
+ * answer makes no sense (role_reader_read()).
+ */
+int safe_point_new(pid_t pid, const struct sandbox *sandbox, struct safe_point **ret_safe_point,
+		   struct inject_reason *reason);
 void safe_point_free(struct safe_point *safe_point); /* NULL is fine */
 
 /*

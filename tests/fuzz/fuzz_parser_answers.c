@@ -1,9 +1,9 @@
 /*
  * What a child that parses untrusted files may send, if a file has taken it over. The first byte
- * says what the rest is: the file of an unwind table, the names of a module's addresses, or the
- * messages by which the child asks for files. Whatever comes, a table must not lead a lookup out of
- * it, locations must name functions that exist, and the recorder must stop asking. In the other
- * direction, what goes into a file must come out of it.
+ * says what the rest is: the file of an unwind table, the names of a module's addresses, the
+ * functions of a file by their roles, or the messages by which the child asks for files. Whatever
+ * comes, a table must not lead a lookup out of it, locations must name functions that exist, and
+ * the recorder must stop asking. In the other direction, what goes into a file must come out of it.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +15,7 @@
 #include "core/profile/profile.h"
 #include "core/sandbox/answer_file.h"
 #include "core/sandbox/message.h"
+#include "sampler/attach/confined_roles.h"
 #include "sampler/unwind/rule_set.h"
 #include "sampler/unwind/table_file.h"
 #include "sampler/unwind/unwind_table.h"
@@ -99,6 +100,27 @@ static void take_names(const uint8_t *data, size_t size)
 	profile_free(p);
 }
 
+static void take_roles(const uint8_t *data, size_t size)
+{
+	struct role_answer answer;
+	struct module_functions f;
+	void *functions;
+
+	if (size < sizeof(answer))
+		return;
+	memcpy(&answer, data, sizeof(answer));
+	size -= sizeof(answer);
+	functions = malloc(size + 1);
+	memcpy(functions, data + sizeof(answer), size);
+	if (!role_answer_take(&answer, functions, size, &f)) {
+		for (size_t i = 0; i < f.nr; i++)
+			if (module_functions_find(&f, f.ranges[i].start) == ROLE_UNNAMED)
+				abort();
+		module_functions_fini(&f);
+	}
+	free(functions);
+}
+
 /* Each message begins with two bytes, its length. */
 static void take_requests(const uint8_t *data, size_t size)
 {
@@ -131,10 +153,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	log_set_level(LOG_QUIET);
 	if (!size)
 		return 0;
-	switch (data[0] & 3) {
+	switch (data[0] % 5) {
 	case 0: take_table(data + 1, size - 1, 0); break;
 	case 1: take_table(data + 1, size - 1, 4096); break;
 	case 2: take_names(data + 1, size - 1); break;
+	case 3: take_roles(data + 1, size - 1); break;
 	default: take_requests(data + 1, size - 1); break;
 	}
 	return 0;

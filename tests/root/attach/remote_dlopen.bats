@@ -100,3 +100,14 @@ time.sleep(100)'
 	drive dlopen "$target" "$TARGETS/libguest.so" 1 0
 	grep -q 'ok 1' "$BATS_TEST_TMPDIR/figures"
 }
+
+@test "dlopen from outside: where no child can read its files, nothing is loaded" {
+	target "$TARGETS/blocked" 20000
+	run "$DRIVERS/dlopen" "$target" "$TARGETS/libguest.so" 1 1000 100000
+	echo "$output"
+	[ "$status" -eq 2 ]
+	[[ $output == *"refused: the functions of "*" are not known: "* ]]
+	nothing_stays
+	[ "$(guest)" -eq 0 ]
+	ends_well
+}
