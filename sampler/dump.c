@@ -14,17 +14,19 @@
 
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
+#include "core/base/log.h"
 #include "core/base/proc_status.h"
 #include "core/untrusted/remote_read.h"
 #include "core/profile/source.h"
 #include "core/portable/pylayout.h"
 #include "core/portable/frames.h"
+#include "core/sandbox/sandbox.h"
 #include "sampler/dump_regs_x86_64.h"
 #include "sampler/target/mapped_file.h"
 #include "sampler/inject/inject_process.h"
 #include "sampler/inject/ptrace_thread.h"
 #include "sampler/inject/reason.h"
-#include "sampler/walk/snapshot_unwind.h"
+#include "sampler/walk/confined/confined_walk.h"
 #include "sampler/walk/snapshot_lookup.h"
 #include "sampler/target/proc_maps.h"
 #include "sampler/target/process.h"
@@ -56,7 +58,8 @@ struct dump_state {
 	struct python_tasks tasks;
 	struct sample_sink out;
 	struct profile_stats stats;
-	struct snapshot_unwinder *unwinder;
+	struct confined_walk *walk;
+	bool warned; /* of a stack that was not walked */
 	struct lock_places *locks;
 	struct inject_process target;
 	struct inject_thread thread;
@@ -143,15 +146,29 @@ static size_t copy_stack(struct dump_state *s, uint64_t sp)
 	return n > 0 ? (size_t)n : 0;
 }
 
+/* Says so, once, where the last stack was not walked. */
+static void warn_of_failure(struct dump_state *s, const struct dump_thread *t)
+{
+	int err = confined_walk_error(s->walk);
+	const char *reason = sandbox_failure(err);
+
+	if (err && !s->warned)
+		log_warning("the stack of thread %d ends after one frame, because a file was not "
+			    "read: %s",
+			    (int)t->tid, reason ? reason : strerror(-err));
+	s->warned = s->warned || err;
+}
+
 static void unwind(struct dump_state *s, struct dump_thread *t,
 		   const struct snapshot_sample *sample)
 {
 	uint64_t frames[MAX_USER_FRAMES];
-	struct snapshot_result result = snapshot_unwind(s->unwinder, sample, s->native, MAX_FRAMES);
+	struct snapshot_result result = confined_walk_run(s->walk, sample, s->native, MAX_FRAMES);
 	struct walked w = { .user = frames, .marker = result.marker, .gap = result.gap };
 	const uint64_t *all = s->native;
 	size_t nr = result.nr;
 
+	warn_of_failure(s, t);
 	if (s->is_python && result.sps) {
 		const struct native_stack stack = { s->native, result.sps, result.nr };
 
@@ -262,7 +279,7 @@ static struct dump *dump_alloc(pid_t pid, const struct sandbox *sandbox)
 	s->python_codes = python_codes_new(s->code_reader);
 	s->python = python_stopped_new(MAX_FRAMES);
 	s->stack = xmalloc(MAX_PAGES * PAGE);
-	s->unwinder = snapshot_unwinder_new(&ops, s);
+	s->walk = confined_walk_new(&ops, s, sandbox);
 	s->locks = lock_places_new(sandbox);
 	s->target.mem_fd = -1;
 	sample_sink_init(&s->out, &s->stats);
@@ -336,7 +353,7 @@ void dump_free(struct dump *d)
 	s = d->state;
 	inject_thread_release_hung(&s->thread);
 	inject_process_close(&s->target);
-	snapshot_unwinder_free(s->unwinder);
+	confined_walk_free(s->walk);
 	lock_places_free(s->locks);
 	python_codes_free(s->python_codes);
 	code_reader_free(s->code_reader);

@@ -18,7 +18,7 @@
 #include "core/untrusted/remote_read.h"
 #include "sampler/inject/ptrace_thread.h"
 #include "sampler/inject/reason.h"
-#include "sampler/walk/snapshot_unwind.h"
+#include "sampler/walk/confined/confined_walk.h"
 #include "sampler/walk/snapshot_lookup.h"
 #include "sampler/target/proc_maps.h"
 #include "sampler/target/process.h"
@@ -39,7 +39,7 @@ struct safe_point {
 	struct module_functions *functions; /* by index of the file */
 	size_t nr;
 	bool has_other_allocator;
-	struct snapshot_unwinder *unwinder;
+	struct confined_walk *walk;
 	uint8_t *stack;
 	struct snapshot_sample sample;
 	struct user_regs_struct regs;
@@ -120,7 +120,7 @@ int safe_point_new(pid_t pid, const struct sandbox *sandbox, struct safe_point *
 	s->files = file_table_new();
 	file_table_confine(s->files, sandbox);
 	s->stack = xmalloc(MAX_STACK);
-	s->unwinder = snapshot_unwinder_new(&ops, s);
+	s->walk = confined_walk_new(&ops, s, sandbox);
 	err = process_read_maps(&s->process, s->files, ignore_file, NULL);
 	if (err)
 		inject_refuse(reason, err, "", "its maps cannot be read: %s", strerror(-err));
@@ -141,7 +141,7 @@ void safe_point_free(struct safe_point *s)
 	for (size_t i = 0; i < s->nr; i++)
 		module_functions_fini(&s->functions[i]);
 	free(s->functions);
-	snapshot_unwinder_free(s->unwinder);
+	confined_walk_free(s->walk);
 	process_fini(&s->process);
 	file_table_free(s->files);
 	free(s->stack);
@@ -246,11 +246,13 @@ static bool leaf_waits(const struct safe_point *s, const uint64_t *frames, size_
 bool safe_point_judge(struct safe_point *s)
 {
 	uint64_t frames[MAX_FRAMES];
-	struct snapshot_result r = snapshot_unwind(s->unwinder, &s->sample, frames, MAX_FRAMES);
+	struct snapshot_result r = confined_walk_run(s->walk, &s->sample, frames, MAX_FRAMES);
 	size_t leaf_end;
 	bool in_wait;
 
 	s->why[0] = '\0';
+	if (confined_walk_error(s->walk))
+		return reject(s, "a stack that was not walked: the process that walks it failed");
 	if (r.marker >= 0 || r.gap || !r.nr)
 		return reject(s, "a stack that could not be walked to its root");
 	in_wait = leaf_waits(s, frames, r.nr, &leaf_end);
