@@ -34,7 +34,7 @@ memory_attach() { # pid; sets recorder
 }
 
 memory_detach() {
-	kill -INT "$recorder"
+	kill -INT "$recorder" 2>/dev/null || true # it has ended if its program has
 	wait "$recorder" || true
 	background=${background% *}
 }
@@ -78,7 +78,7 @@ program_works() {
 }
 
 with_rival() { # contender, COMMAND...
-	local pid
+	local ask=program_works pid
 	coproc PROGRAM { exec "${@:2}" 2>&1; }
 	pid=$PROGRAM_PID background=$PROGRAM_PID
 	program_works
@@ -141,15 +141,16 @@ programs_redis() {
 
 # A compiler lives for one file, and waits for it: it is attached to before it is given that.
 compile() { # contender[, and is recorded]
-	local pid recorder source
+	local pid recorder run source
 	"$tools/usage" "$work/usage" "$("$CXX" -print-prog-name=cc1plus)" -quiet -w -O1 -std=c++17 -DPART=0 -DKINDS=12 -o /dev/null \
 		- <"$work/source" 2>/dev/null &
+	run=$!
 	exec {source}>"$work/source"
-	until pid=$(pgrep -P $!); do sleep 0.02; done
+	until pid=$(pgrep -P $run); do sleep 0.02; done
 	[ -z "${2:-}" ] || memory_attach "$pid"
 	cat "$work/big.ii" >&"$source"
 	exec {source}>&-
-	wait $!
+	wait $run
 	[ -z "${2:-}" ] || memory_detach
 	note "$1" "$(awk '{ print $1 * 1000 }' "$work/usage")"
 }
