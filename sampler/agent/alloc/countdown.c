@@ -64,12 +64,15 @@ static __u64 minus_log2(__u64 x)
 	return ((__u64)(64 - exponent) << 16) - fraction;
 }
 
-/* An exponential distance of that mean. */
+/*
+ * An exponential distance of that mean, rounded down: the point lies in the byte behind so many
+ * others, so an allocation is chosen if it is larger than what is left of them.
+ */
 static __s64 distance(struct alloc_counter *c, __u64 interval)
 {
 	__u64 log = minus_log2(next_random(c));
 
-	return (__s64)(((__uint128_t)log * LN_2 * interval) >> 32) + 1;
+	return (__s64)(((__uint128_t)log * LN_2 * interval) >> 32);
 }
 
 static __s64 draw(struct alloc_counter *c, __u64 interval)
@@ -99,8 +102,9 @@ static __u64 interval_now(const struct alloc_private *a, int of_tensors)
 __u64 alloc_crossed(struct alloc_private *a, __u64 size)
 {
 	struct alloc_counter *c = alloc_counter_of(a);
-	__s64 left = __atomic_load_n(&c->left, __ATOMIC_RELAXED), first = 0, next;
+	__s64 left = __atomic_load_n(&c->left, __ATOMIC_RELAXED), next;
 	__u64 interval = interval_now(a, 0), chosen_by;
+	int is_first = !c->interval;
 
 	if (!interval) {
 		c->interval = 0;
@@ -109,10 +113,10 @@ __u64 alloc_crossed(struct alloc_private *a, __u64 size)
 		return 0;
 	}
 	/* Nothing was drawn so far: the first distance begins with this allocation. */
-	if (!c->interval) {
-		first = draw(c, interval);
-		if ((__u64)first > size) {
-			__atomic_store_n(&c->left, first - (__s64)size, __ATOMIC_RELAXED);
+	if (is_first) {
+		next = draw(c, interval);
+		if ((__u64)next >= size) {
+			__atomic_store_n(&c->left, next - (__s64)size, __ATOMIC_RELAXED);
 			return 0;
 		}
 	}
@@ -123,7 +127,7 @@ __u64 alloc_crossed(struct alloc_private *a, __u64 size)
 	chosen_by = c->interval;
 	next = draw(c, interval);
 	do {
-		if (left >= 0 && !first)
+		if (left >= 0 && !is_first)
 			return 0;
 	} while (!__atomic_compare_exchange_n(&c->left, &left, next, 0, __ATOMIC_RELAXED,
 					      __ATOMIC_RELAXED));
@@ -139,5 +143,5 @@ __u64 alloc_chosen_alone(struct alloc_private *a, __u64 size, __u64 least)
 		interval = least;
 	if (interval <= 1)
 		return interval;
-	return (__u64)distance(alloc_counter_of(a), interval) <= size ? interval : 0;
+	return (__u64)distance(alloc_counter_of(a), interval) < size ? interval : 0;
 }
