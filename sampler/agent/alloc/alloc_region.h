@@ -34,8 +34,13 @@
  */
 #define ALLOC_COUNTER_HASH 0x9e3779b1u
 #define ALLOC_COUNTER_SHIFT 22 /* 32 - log2(ALLOC_NR_COUNTERS) */
-#define ALLOC_NR_FILTER 65536u
-#define ALLOC_NR_LIVE 262144u /* power of two */
+/*
+ * The filter: a bit for each 16 bytes of address modulo 8 MiB, in words of 32. Neighbouring blocks
+ * share a cache line of it, and few blocks that are freed find the bit of another one.
+ */
+#define ALLOC_NR_FILTER 524288u
+#define ALLOC_FILTER_WORD_SHIFT 9 /* from an address to its word */
+#define ALLOC_NR_LIVE 262144u	  /* power of two */
 #define ALLOC_NR_PROBES 32u
 #define ALLOC_NR_SCRATCH 8u
 #define ALLOC_NR_PATHS 64u
@@ -100,7 +105,7 @@ struct alloc_private {
 	__u64 clock_gettime; /* of the vdso; 0: the kernel is asked */
 	__u64 pad;
 	struct alloc_counter counters[ALLOC_NR_COUNTERS];
-	__u8 filter[ALLOC_NR_FILTER]; /* by address / 16: how many sampled blocks are there */
+	__u32 filter[ALLOC_NR_FILTER / 32]; /* may a sampled block be there? */
 	__u64 known[REGION_NR_KNOWN];
 	struct agent_path paths[ALLOC_NR_PATHS];
 	struct agent_scratch scratch[ALLOC_NR_SCRATCH];
@@ -157,7 +162,8 @@ struct alloc_shared {
 	__u64 sample_ns; /* what taking samples has taken, and how many of them */
 	__u64 nr_timed;
 	__u64 pad[214];
-	struct code_slot codes[CODE_SLOTS]; /* Python code objects that were sent */
+	struct code_slot codes[CODE_SLOTS];  /* Python code objects that were sent */
+	__u8 filter_counts[ALLOC_NR_FILTER]; /* of sampled blocks behind each bit (live_table.c) */
 	struct alloc_live live[ALLOC_NR_LIVE];
 	__u64 words[ALLOC_RING_WORDS];
 };

@@ -171,8 +171,8 @@ struct exits {
 };
 
 #define JUMP_OVERFLOW 0x80
+#define JUMP_CARRY 0x82
 #define JUMP_ZERO 0x84
-#define JUMP_NOT_ZERO 0x85
 #define JUMP_ABOVE 0x87
 #define JUMP_SIGN 0x88
 
@@ -229,8 +229,7 @@ static void put_limit(struct code *c, uint8_t reg, uint32_t limit, struct exits 
 static void put_countdown(struct code *c, const struct hook_places *places, uint8_t reg,
 			  struct exits *x)
 {
-	PUT(0x64, 0x48, 0x8b, 0x04, 0x25, 0, 0, 0, 0); /* mov %fs:0, %rax */
-	PUT(0x69, 0xc0);			       /* imul $hash, %eax, %eax */
+	PUT(0x64, 0x69, 0x04, 0x25, 0, 0, 0, 0); /* imul $hash, %fs:0, %eax */
 	put_32(c, ALLOC_COUNTER_HASH);
 	PUT(0xc1, 0xe8, ALLOC_COUNTER_SHIFT); /* shr $22, %eax */
 	PUT(0xc1, 0xe0, 6);		      /* shl $6, %eax */
@@ -245,15 +244,19 @@ _Static_assert(sizeof(struct alloc_counter) == 1 << 6, "shl $6");
 static void put_filter(struct code *c, const struct hook_places *places, uint8_t block,
 		       struct exits *x)
 {
-	PUT(0x48, 0x89, (uint8_t)(0xc0 | block << 3)); /* mov %block, %rax */
-	PUT(0x48, 0xc1, 0xe8, 4);		       /* shr $4, %rax */
-	PUT(0x0f, 0xb7, 0xc0);			       /* movzwl %ax, %eax */
-	PUT(0x4c, 0x8d, 0x1d);			       /* lea filter(%rip), %r11 */
+	PUT(0x89, (uint8_t)(0xc0 | block << 3));  /* mov %block, %eax */
+	PUT(0xc1, 0xe8, ALLOC_FILTER_WORD_SHIFT); /* shr $9, %eax */
+	PUT(0x25);				  /* and $words - 1, %eax */
+	put_32(c, ALLOC_NR_FILTER / 32 - 1);
+	PUT(0x4c, 0x8d, 0x1d); /* lea filter(%rip), %r11 */
 	code_put_distance(c, places->filter);
-	PUT(0x41, 0x80, 0x3c, 0x03, 0); /* cmpb $0, (%r11,%rax) */
-	x->slow[1] = put_forward(c, JUMP_NOT_ZERO);
+	PUT(0x41, 0x8b, 0x04, 0x83);		       /* mov (%r11,%rax,4), %eax */
+	PUT(0x41, 0x89, (uint8_t)(0xc3 | block << 3)); /* mov %block, %r11d */
+	PUT(0x41, 0xc1, 0xeb, 4);		       /* shr $4, %r11d */
+	PUT(0x44, 0x0f, 0xa3, 0xd8);		       /* bt %r11d, %eax: its lower 5 bits */
+	x->slow[1] = put_forward(c, JUMP_CARRY);
 }
-_Static_assert(ALLOC_NR_FILTER == 1 << 16, "movzwl");
+_Static_assert(ALLOC_FILTER_WORD_SHIFT == 4 + 5, "a word has 32 bits");
 
 static bool put_moved(struct code *c, const struct hook_plan *p)
 {
@@ -267,6 +270,22 @@ static bool put_moved(struct code *c, const struct hook_plan *p)
 	return code_put_jump(c, p->function + p->length);
 }
 
+/* To the function that a slot has held, whose address stands behind the stub, too. */
+static void put_jump_anywhere(struct code *c, const uint8_t *function)
+{
+	uint64_t to;
+	int64_t distance;
+
+	memcpy(&to, function, sizeof(to));
+	distance = (int64_t)(to - (c->address + c->size + JUMP_SIZE));
+	if (distance == (int32_t)distance) {
+		code_put_jump(c, to);
+		return;
+	}
+	PUT(0xff, 0x25); /* jmp *function(%rip) */
+	code_put_distance(c, c->address + HOOK_STUB_CODE);
+}
+
 /*
  * Goes on in the function. Returns its whole address for callers from the slow path; 0: an
  * instruction cannot be moved there.
@@ -275,9 +294,8 @@ static uint64_t put_original(struct code *c, const struct hook_plan *p)
 {
 	uint64_t resume = c->address + c->size, original;
 
-	if (p->is_slot) {	 /* which may be far away */
-		PUT(0xff, 0x25); /* jmp *function(%rip) */
-		code_put_distance(c, c->address + HOOK_STUB_CODE);
+	if (p->is_slot) {
+		put_jump_anywhere(c, p->was);
 		return resume;
 	}
 	if (!put_moved(c, p))

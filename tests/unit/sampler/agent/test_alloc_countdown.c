@@ -22,7 +22,7 @@ __asm__(".pushsection .bss\n"
 	".globl agent_payload_start\n"
 	".hidden agent_payload_start\n"
 	"agent_payload_start: .skip " TEXT(HOME_SIZE) "\n"
-	".popsection\n");
+						      ".popsection\n");
 
 /* The program: sizes from 1 to 2 * mean - 1, some blocks far larger than the interval. */
 struct program {

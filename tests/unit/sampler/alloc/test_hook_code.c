@@ -168,7 +168,7 @@ static uint64_t slow(uint64_t a, uint64_t b, uint64_t c,
 /* Memory of a pretended target: code, counters, filter, a way to slow(), the function. */
 struct world {
 	struct alloc_counter counters[ALLOC_NR_COUNTERS];
-	uint8_t filter[ALLOC_NR_FILTER];
+	uint32_t filter[ALLOC_NR_FILTER / 32];
 	uint8_t stub[CODE_SIZE], way[CODE_SIZE], function[CODE_SIZE];
 };
 
@@ -211,6 +211,12 @@ static void set_counters(struct world *w, int64_t left)
 {
 	for (size_t i = 0; i < ALLOC_NR_COUNTERS; i++)
 		w->counters[i].left = left;
+}
+
+static void put_into_filter(struct world *w, uint64_t address)
+{
+	w->filter[address >> ALLOC_FILTER_WORD_SHIFT & (ALLOC_NR_FILTER / 32 - 1)] |=
+		1u << (address >> 4 & 31);
 }
 
 static int64_t sum_of_counters(const struct world *w)
@@ -295,7 +301,7 @@ static void an_argument_that_was_copied_is_copied_again(void **state)
 }
 
 /* Hooks a slot that holds the function; returns what it holds then. */
-static three *hook_slot(struct world *w, const struct hook_kind *kind)
+static three *hook_slot(struct world *w, three *slot, const struct hook_kind *kind)
 {
 	const struct hook_places places = {
 		.stub = (uint64_t)(uintptr_t)w->stub,
@@ -303,7 +309,6 @@ static three *hook_slot(struct world *w, const struct hook_kind *kind)
 		.filter = (uint64_t)(uintptr_t)w->filter,
 		.slow = (uint64_t)(uintptr_t)w->way,
 	};
-	three *slot = (three *)(void *)w->function;
 	uint64_t original;
 	struct hook_plan p;
 
@@ -317,7 +322,8 @@ static three *hook_slot(struct world *w, const struct hook_kind *kind)
 static void a_slot_leads_to_the_stub(void **state)
 {
 	struct world *w = make_world(adds, sizeof(adds));
-	three *hooked = hook_slot(w, &(struct hook_kind){ .entry = ALLOC_PYTHON_CALLOC });
+	const struct hook_kind kind = { .entry = ALLOC_PYTHON_CALLOC };
+	three *hooked = hook_slot(w, (three *)(void *)w->function, &kind);
 
 	(void)state;
 	set_counters(w, 50);
@@ -329,11 +335,35 @@ static void a_slot_leads_to_the_stub(void **state)
 	munmap(w, sizeof(*w));
 }
 
+static uint64_t far_function(uint64_t a, uint64_t b, uint64_t c)
+{
+	return a + 10 * b + 100 * c;
+}
+
+/* The executable lies gigabytes away from what is mapped. */
+static void a_slot_may_hold_a_function_that_is_far_away(void **state)
+{
+	struct world *w = make_world(adds, sizeof(adds));
+	const struct hook_kind kind = { .entry = ALLOC_PYTHON_MALLOC, .limit = 512 };
+	three *hooked = hook_slot(w, far_function, &kind);
+	int64_t distance = (int64_t)((uintptr_t)far_function - (uintptr_t)w);
+
+	(void)state;
+	assert_true(distance != (int32_t)distance);
+	set_counters(w, 50);
+	assert_int_equal(hooked(1, 40, 3), 701);
+	assert_int_equal(seen.calls, 0);
+	assert_int_equal(hooked(1, 40, 3), 701);
+	assert_int_equal(seen.calls, 1);
+	assert_int_equal(seen.result, 701);
+	munmap(w, sizeof(*w));
+}
+
 static void sizes_above_the_limit_are_not_counted(void **state)
 {
 	struct world *w = make_world(adds, sizeof(adds));
 	const struct hook_kind kind = { .entry = ALLOC_PYTHON_REALLOC, .limit = 512 };
-	three *hooked = hook_slot(w, &kind);
+	three *hooked = hook_slot(w, (three *)(void *)w->function, &kind);
 
 	(void)state;
 	set_counters(w, 1000);
@@ -342,7 +372,7 @@ static void sizes_above_the_limit_are_not_counted(void **state)
 	hooked(0, 0x1000, 512);
 	assert_int_equal(sum_of_counters(w), 1000 * (int64_t)ALLOC_NR_COUNTERS - 512);
 	/* Whatever the size, the block may be a sampled one. */
-	w->filter[0x1000 >> 4] = 1;
+	put_into_filter(w, 0x1000);
 	hooked(0, 0x1000, 600);
 	assert_int_equal(seen.calls, 1);
 	munmap(w, sizeof(*w));
@@ -373,9 +403,14 @@ static void a_block_in_the_filter_enters_the_slow_path(void **state)
 
 	(void)state;
 	hook(w, &(struct hook_kind){ .entry = ALLOC_FREE });
-	w->filter[0x12345670 >> 4 & (ALLOC_NR_FILTER - 1)] = 1;
-	((three *)(void *)w->function)(0x12345680, 0, 0);
-	assert_int_equal(seen.calls, 0);
+	put_into_filter(w, 0x12345670);
+	for (uint64_t bit = 16; bit < 1ull << 47; bit <<= 1) {
+		uint64_t other = 0x12345670 ^ bit;
+
+		((three *)(void *)w->function)(other, 0, 0);
+		assert_int_equal(seen.calls, bit < 16ull * ALLOC_NR_FILTER ? 0 : 1);
+		seen.calls = 0;
+	}
 	((three *)(void *)w->function)(0x12345670, 0, 0);
 	assert_int_equal(seen.calls, 1);
 	assert_int_equal(seen.a, 0x12345670);
@@ -476,6 +511,7 @@ int main(void)
 		cmocka_unit_test(a_function_that_is_a_jump_leads_to_the_stub),
 		cmocka_unit_test(an_argument_that_was_copied_is_copied_again),
 		cmocka_unit_test(a_slot_leads_to_the_stub),
+		cmocka_unit_test(a_slot_may_hold_a_function_that_is_far_away),
 		cmocka_unit_test(sizes_above_the_limit_are_not_counted),
 		cmocka_unit_test(a_counter_below_zero_enters_the_slow_path),
 		cmocka_unit_test(flags_of_the_first_instruction_survive),
