@@ -55,7 +55,7 @@ starts_without_sprof() { # OPTIONS...
 holds_no_sprof() {
 	"$SPROF" info --json "$data" >"$BATS_TEST_TMPDIR/info"
 	nr=$((nr + $(jq .samples "$BATS_TEST_TMPDIR/info")))
-	! jq -r '.threads[].name, .thread_times[].name, .modules[].path' "$BATS_TEST_TMPDIR/info" | grep -E '(^|/)sprof$'
+	! jq -r '.threads[].name, .thread_times[].name, .modules[].path' "$BATS_TEST_TMPDIR/info" | grep -E '(^|/)sprof$' || false
 }
 
 # [options of tests/root/shares]

@@ -21,7 +21,7 @@
  */
 const FLAG_TIME = 1, FLAG_SAMPLES = 2, FLAG_BYTES = 4, FLAG_EXACT = 8, FLAG_DIFF = 16, FLAG_ABSOLUTE = 32;
 const FLAG_TIMELINE = 64, FLAG_UNEQUAL = 128, FLAG_OUTLINE = 256;
-const KIND_KERNEL = 1, KIND_MARKER = 3, KIND_THREAD = 4, KIND_GPU = 6, KIND_RANGE = 7;
+const KIND_KERNEL = 1, KIND_MARKER = 3, KIND_THREAD = 4, KIND_GPU = 6, KIND_RANGE = 7, KIND_WAIT = 9;
 /* Not a function: a time between two boxes of calls in order of time (page_calls.js). */
 const KIND_SPACE = -1;
 const KINDS = ["native", "kernel", "jit", "marker", "thread",
