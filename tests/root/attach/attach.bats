@@ -114,7 +114,7 @@ goes_on() {
 # bats test_tags=full, stress
 @test "a musl program" {
 	command -v musl-gcc >/dev/null || skip "needs musl-gcc (apt-get install musl-tools)"
-	musl-gcc -static -O2 -D_GNU_SOURCE -o "$BATS_TEST_TMPDIR/musl" tests/targets/blocked.c
+	musl-gcc -static -O2 -D_GNU_SOURCE -I. -o "$BATS_TEST_TMPDIR/musl" tests/targets/blocked.c
 	goes_on 250 "$BATS_TEST_TMPDIR/musl" $life
 }
 

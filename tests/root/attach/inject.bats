@@ -40,7 +40,7 @@ load ../attach
 # bats test_tags=full, stress
 @test "a program of another libc (musl)" {
 	command -v musl-gcc >/dev/null || skip "needs musl-gcc (apt-get install musl-tools)"
-	musl-gcc -static -O2 -D_GNU_SOURCE -o "$BATS_TEST_TMPDIR/musl" tests/targets/blocked.c
+	musl-gcc -static -O2 -D_GNU_SOURCE -I. -o "$BATS_TEST_TMPDIR/musl" tests/targets/blocked.c
 	target "$BATS_TEST_TMPDIR/musl" 60000
 	drive inject "$target" $((50 * times))
 	nothing_stays
