@@ -228,7 +228,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		sample.pid = memory.pid;
 		sample.tid = 1 + i;
 		sample.time_ns = memory.clock_ns;
-		frame_walk_sample(walk, &sample);
+		frame_walk_sample(walk, &sample, data[1] & 1);
 		if (memory.clock_ns - before > BUDGET_NS || take_records(codes) > 1)
 			abort();
 	}
