@@ -22,6 +22,13 @@
 #include "sampler/attach/safe_point.h"
 #include "sampler/inject/reason.h"
 
+/* A sanitizer has children without a limit of memory, and functions of libc of its own. */
+#ifdef __SANITIZE_ADDRESS__
+#define SANITIZED 1
+#else
+#define SANITIZED 0
+#endif
+
 static struct sandbox *sandbox;
 
 static int set_up(void **state)
@@ -66,7 +73,7 @@ static int open_file_of(const void *function)
 
 static int open_libc(void)
 {
-	return open_file_of(dlsym(RTLD_DEFAULT, "malloc_usable_size"));
+	return open_file_of(dlsym(RTLD_DEFAULT, "gnu_get_libc_version"));
 }
 
 enum { NAME_FREE = 1, NAME_PLAIN = 6, NAME_STRTAB = 12 };
@@ -200,6 +207,8 @@ static void a_file_that_ends_its_reader_costs_the_rest(void **state)
 	struct module_functions f;
 
 	(void)state;
+	if (SANITIZED)
+		skip();
 	sandbox_set_memory(sandbox, 16u << 20);
 	assert_int_equal(role_reader_read(reader, libc, &f), 0);
 	module_functions_fini(&f);
@@ -273,6 +282,8 @@ static void functions_of_this_process_are_found_where_they_are(void **state)
 	struct safe_point *point;
 
 	(void)state;
+	if (SANITIZED)
+		skip();
 	for (size_t i = 0; i < 2; i++) {
 		assert_int_equal(safe_point_new(getpid(), readers[i], &point, &reason), 0);
 		assert_int_equal(safe_point_function(point, NEEDED_DLOPEN),
@@ -291,6 +302,8 @@ static void a_hostile_file_ends_the_search_and_is_named(void **state)
 	struct safe_point *point;
 
 	(void)state;
+	if (SANITIZED)
+		skip();
 	assert_true(code != MAP_FAILED);
 	sandbox_set_memory(sandbox, 16u << 20);
 	assert_int_equal(safe_point_new(getpid(), sandbox, &point, &reason), -ENOMEM);

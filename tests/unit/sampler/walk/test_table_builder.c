@@ -230,8 +230,8 @@ static void damage(const char *folder)
 	char command[200];
 
 	snprintf(command, sizeof(command),
-		 "for f in %s/*; do printf x | dd of=$f bs=1 seek=400 conv=notrunc 2>/dev/null; "
-		 "done",
+		 "for f in %s/*; do printf damaged | dd of=$f bs=1 seek=400 conv=notrunc "
+		 "2>/dev/null; done",
 		 folder);
 	assert_int_equal(system(command), 0);
 }
