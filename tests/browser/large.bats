@@ -131,19 +131,7 @@ page() { # options, file; the test is standard input
 		assert.strictEqual(await page.found(), "");
 	EOT
 	page large.html <<-'EOT'
-		// A merged box opens when its frames are there.
-		const box = await page.eval(`(() => {
-			const r = [...document.querySelectorAll(".frames g.m rect")].sort((a, b) => b.getBBox().width - a.getBBox().width)[0];
-			r.scrollIntoView({block: "center"});
-			const {x, y, width, height} = r.getBoundingClientRect();
-			return {x: x + width / 2, y: y + height / 2};
-		})()`);
-		await page.mouse("mousePressed", box);
-		await page.mouse("mouseReleased", box);
-		assert.strictEqual(await page.found(), READING);
-		await readOn();
-		assert.match((await page.status()).join(), /zoomed: /);
-		assert.match(await frames(), /aria-label="leaf\d/);
+		await mergedBoxOpens("r => r.getBBox().width");
 	EOT
 }
 

@@ -37,3 +37,19 @@ const again = async () => { // draws everything anew
 	await page.key("v");
 	await page.key("v");
 };
+// Clicks the merged box of which `size` says the most: it opens when its frames are there.
+const mergedBoxOpens = async size => {
+	const box = await page.eval(`(() => {
+		const size = ${size};
+		const r = [...document.querySelectorAll(".frames g.m rect")].sort((a, b) => size(b) - size(a))[0];
+		r.scrollIntoView({block: "center"});
+		const {x, y, width, height} = r.getBoundingClientRect();
+		return {x: x + width / 2, y: y + height / 2};
+	})()`);
+	await page.mouse("mousePressed", box);
+	await page.mouse("mouseReleased", box);
+	assert.strictEqual(await page.found(), READING);
+	await readOn();
+	assert.match((await page.status()).join(), /zoomed: /);
+	assert.match(await frames(), /aria-label="leaf\d/);
+};

@@ -117,18 +117,7 @@ page() { # options, file; the test is standard input
 
 @test "a removed frame of a large diff that is merged with others opens when all is read" {
 	page diff.html <<-'EOT'
-		const box = await page.eval(`(() => {
-			const all = [...document.querySelectorAll(".frames g.m rect")].sort((a, b) => b.getBoundingClientRect().x - a.getBoundingClientRect().x);
-			all[0].scrollIntoView({block: "center"});
-			const {x, y, width, height} = all[0].getBoundingClientRect();
-			return {x: x + width / 2, y: y + height / 2};
-		})()`);
-		await page.mouse("mousePressed", box);
-		await page.mouse("mouseReleased", box);
-		assert.strictEqual(await page.found(), READING);
-		await readOn();
-		assert.match((await page.status()).join(), /zoomed: /);
-		assert.match(await frames(), /aria-label="leaf\d/);
+		await mergedBoxOpens("r => r.getBoundingClientRect().x");
 	EOT
 }
 

@@ -62,3 +62,15 @@ holds_no_sprof() {
 truth_holds() {
 	tests/root/shares "$@" "$truth" "$folded"
 }
+
+# Whether calls.json has the system calls of `truth`, which tests/targets/system_calls prints. The target and the loader
+# make a few more.
+calls_are_true() {
+	local name calls errors
+	while read -r name calls errors; do
+		jq -e --arg name "$name" --argjson calls "$calls" --argjson errors "$errors" '
+			[.rows[] | select(.call == $name)] | length == 1 and
+			.[0].calls >= $calls and .[0].calls <= $calls + 20 and
+			.[0].errors >= $errors and .[0].errors <= $errors + 5' calls.json
+	done <truth
+}
