@@ -1,4 +1,4 @@
-/* The clock of all times in recordings (CLOCK_MONOTONIC), and three others. */
+/* The clock of all times in recordings (CLOCK_MONOTONIC), and others. */
 #ifndef SPROF_CLOCK_H
 #define SPROF_CLOCK_H
 
@@ -12,6 +12,11 @@ static inline uint64_t monotonic_ns(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static inline uint64_t monotonic_ms(void)
+{
+	return monotonic_ns() / 1000000;
 }
 
 /* CLOCK_BOOTTIME, ns: like CLOCK_MONOTONIC, but it goes on while the machine sleeps. */

@@ -96,12 +96,12 @@ ssize_t message_receive(int socket, void *data, size_t size, int *ret_fds, size_
 
 int message_wait(int socket, int cancel_fd, int timeout_ms)
 {
-	uint64_t end = monotonic_ns() / 1000000 + (uint64_t)(timeout_ms < 0 ? 0 : timeout_ms);
+	uint64_t end = monotonic_ms() + (uint64_t)(timeout_ms < 0 ? 0 : timeout_ms);
 	struct pollfd wanted[] = { { .fd = socket, .events = POLLIN },
 				   { .fd = cancel_fd, .events = POLLIN } };
 
 	for (;;) {
-		uint64_t now = monotonic_ns() / 1000000;
+		uint64_t now = monotonic_ms();
 		int left = timeout_ms < 0 ? -1 : now >= end ? 0 : (int)(end - now);
 		int n = poll(wanted, 2, left);
 

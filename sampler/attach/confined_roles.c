@@ -134,7 +134,7 @@ int role_answer_take(const struct role_answer *answer, const void *functions, ui
 /* Has the child read a file, and receives what it says first. */
 static int ask(struct role_reader *r, const int fds[2], struct role_answer *ret)
 {
-	uint64_t now = monotonic_ns() / 1000000;
+	uint64_t now = monotonic_ms();
 	ssize_t n;
 	int err;
 

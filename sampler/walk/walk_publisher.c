@@ -180,20 +180,15 @@ int walk_target_space_fd(const struct walk_target *t)
 	return t->space_fd;
 }
 
-static uint64_t now_ms(void)
-{
-	return monotonic_ns() / 1000000;
-}
-
 void walk_publisher_take(struct walk_publisher *p, int timeout_ms)
 {
 	struct pollfd ready = { .fd = table_builder_event_fd(p->builder), .events = POLLIN };
-	uint64_t end = now_ms() + (uint64_t)timeout_ms;
+	uint64_t end = monotonic_ms() + (uint64_t)timeout_ms;
 	bool any = false;
 
 	for (;;) {
 		struct built_table built;
-		uint64_t now = now_ms();
+		uint64_t now = monotonic_ms();
 
 		while (table_builder_take(p->builder, &built)) {
 			walk_arena_add_table(p->arena, built.index, built.table);

@@ -131,14 +131,9 @@ static int ask(struct code_reader *r, int socket, const struct code_bytes *recor
 	return err == -EPIPE || err == -ECONNRESET ? -ECHILD : err;
 }
 
-static uint64_t now_ms(void)
-{
-	return monotonic_ns() / 1000000;
-}
-
 static int take(struct code_reader *r, int socket, uint64_t end_ms, struct decoded_code *ret)
 {
-	uint64_t now = now_ms();
+	uint64_t now = monotonic_ms();
 	int err = message_wait(socket, -1, now < end_ms ? (int)(end_ms - now) : 0);
 	ssize_t n;
 
@@ -156,7 +151,7 @@ static int take(struct code_reader *r, int socket, uint64_t end_ms, struct decod
  */
 static int take_all(struct code_reader *r, int socket, size_t nr, struct decoded_code *ret)
 {
-	uint64_t start = now_ms(), took;
+	uint64_t start = monotonic_ms(), took;
 	size_t done = 0;
 	int err = 0;
 
@@ -164,7 +159,7 @@ static int take_all(struct code_reader *r, int socket, size_t nr, struct decoded
 		err = take(r, socket, start + (uint64_t)r->wait_ms, &ret[done]);
 		done += !err;
 	}
-	took = now_ms() - start;
+	took = monotonic_ms() - start;
 	if (took >= SLOW_MS && r->wait_ms / 2 >= SHORT_WAIT_MS)
 		r->wait_ms /= 2;
 	else if (took < SHORT_WAIT_MS && r->wait_ms * 2 <= WAIT_MS)

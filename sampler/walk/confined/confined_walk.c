@@ -285,7 +285,7 @@ int walk_word_take(const void *message, size_t size, size_t max, uint64_t *ret_f
 /* Receives the next word of the child, of *ret_size bytes with what follows it. */
 static int hear(struct confined_walk *w, uint64_t end_ms, struct walk_word *ret, size_t *ret_size)
 {
-	uint64_t now = monotonic_ns() / 1000000;
+	uint64_t now = monotonic_ms();
 	int err = message_wait(w->socket, -1, now < end_ms ? (int)(end_ms - now) : 0);
 	ssize_t n;
 
@@ -302,7 +302,7 @@ static int hear(struct confined_walk *w, uint64_t end_ms, struct walk_word *ret,
 /* Answers questions until the stack is walked; its bytes in w->message are *ret_size then. */
 static int serve(struct confined_walk *w, size_t *ret_size)
 {
-	uint64_t end_ms = monotonic_ns() / 1000000 + (w->warm ? WAIT_MS : FIRST_WAIT_MS);
+	uint64_t end_ms = monotonic_ms() + (w->warm ? WAIT_MS : FIRST_WAIT_MS);
 	struct walk_word word;
 	int err = 0;
 
