@@ -202,13 +202,16 @@ static void a_function_that_goes_round_the_address_space_is_none(void **state)
 
 static void a_file_that_ends_its_reader_costs_the_rest(void **state)
 {
-	struct role_reader *reader = role_reader_new(sandbox);
-	int libc = open_libc(), hostile = file_of_functions(400000, NAME_FREE, 1);
+	struct role_reader *reader;
 	struct module_functions f;
+	int libc, hostile;
 
 	(void)state;
 	if (SANITIZED)
 		skip();
+	reader = role_reader_new(sandbox);
+	libc = open_libc();
+	hostile = file_of_functions(400000, NAME_FREE, 1);
 	sandbox_set_memory(sandbox, 16u << 20);
 	assert_int_equal(role_reader_read(reader, libc, &f), 0);
 	module_functions_fini(&f);
@@ -296,14 +299,16 @@ static void functions_of_this_process_are_found_where_they_are(void **state)
 
 static void a_hostile_file_ends_the_search_and_is_named(void **state)
 {
-	int hostile = file_of_functions(400000, NAME_FREE, 1);
-	void *code = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, hostile, 0);
 	struct inject_reason reason = { 0 };
 	struct safe_point *point;
+	int hostile;
+	void *code;
 
 	(void)state;
 	if (SANITIZED)
 		skip();
+	hostile = file_of_functions(400000, NAME_FREE, 1);
+	code = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, hostile, 0);
 	assert_true(code != MAP_FAILED);
 	sandbox_set_memory(sandbox, 16u << 20);
 	assert_int_equal(safe_point_new(getpid(), sandbox, &point, &reason), -ENOMEM);
