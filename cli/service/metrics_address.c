@@ -26,7 +26,7 @@ bool metrics_address_parse(const char *text, struct metrics_address *ret)
 	size_t length = colon ? (size_t)(colon - text) : 0;
 	in_port_t port;
 
-	*ret = (struct metrics_address){ 0 };
+	memset(ret, 0, sizeof(*ret)); /* an initializer leaves bytes of a union as they were */
 	if (!parse_port(colon ? colon + 1 : text, &port) || length >= sizeof(host))
 		return false;
 	if (length) {
