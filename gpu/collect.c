@@ -101,7 +101,6 @@ struct gpu_collect *gpu_collect_new(struct shared_region *region,
 	return c;
 }
 
-/* ---- records */
 static void take_call(struct gpu_collect *c, const struct gpu_rec_api *call)
 {
 	api_calls_add(&c->calls, call);

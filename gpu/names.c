@@ -172,7 +172,6 @@ void names_look_up_stacks(struct names *n)
 	}
 }
 
-/* ---- frames inside the API */
 static void note_frame(struct names *n, uint32_t frame, uint32_t name)
 {
 	bool is_new;

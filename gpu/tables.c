@@ -19,7 +19,6 @@ static uint64_t pid_of(const struct tables *t)
 	return (uint64_t)t->names->opts->pid;
 }
 
-/* ---- calls */
 static struct fact_gpu_api *api_row(struct tables *t, uint64_t domain, uint32_t name)
 {
 	bool is_new;
@@ -67,7 +66,6 @@ static void flush_apis(struct tables *t)
 	}
 }
 
-/* ---- ranges */
 /* A number that changes with a range's sums and is never 0. */
 static uint64_t range_state(const struct gpu_range_node *node, const struct range_sum *of)
 {
@@ -114,7 +112,6 @@ static void flush_ranges(struct tables *t)
 	}
 }
 
-/* ---- counters and failures */
 void tables_write_counter(struct tables *t, const char *name, uint64_t value)
 {
 	const struct fact_gpu_counter row = {

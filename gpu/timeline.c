@@ -18,7 +18,6 @@
 
 _Static_assert(TIMELINE_DEVICES == GPU_MAX_DEVICES, "devices of the region");
 
-/* ---- heaps */
 static uint64_t key_of(const struct timeline_work *w, bool by_end)
 {
 	return by_end ? w->end_ns : w->start_ns;
@@ -53,7 +52,6 @@ static struct timeline_work heap_pop(struct timeline_heap *h, bool by_end)
 	return top;
 }
 
-/* ---- the sweep */
 /* Adds the time up to to_ns to the sums, by what is running. */
 static void pass(struct timeline_device *d, uint64_t to_ns)
 {

@@ -49,8 +49,6 @@ void names_answer_write(struct buffer *b, const struct profile *p, size_t nr_fra
 	}
 }
 
-/* ---- reading */
-
 struct reader {
 	struct cursor bytes;
 	struct profile *profile;

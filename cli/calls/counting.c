@@ -67,8 +67,6 @@ struct record_calls {
 	struct collective_ops *collectives;
 };
 
-/* ---- files */
-
 static uint64_t late_ns(const struct record_calls *c)
 {
 	uint64_t now = monotonic_ns();
@@ -285,8 +283,6 @@ static void look_at_all(struct record_calls *c)
 	mapped_files_look_at_all(c->files,
 				 &(struct mapped_files_hooks){ has_room, take_mapped, c });
 }
-
-/* ---- the course of a recording */
 
 int record_calls_new(const char *const *specs, size_t nr_specs, bool system_wide, bool no_children,
 		     const char *program, const struct sandbox *sandbox,

@@ -78,8 +78,6 @@ void python_counts_late(struct python_counts *c, enum call_counts_event event, u
 		c->late_ns[event] = ns;
 }
 
-/* ---- imports */
-
 /* A thread that has no open import leaves its place to another: few threads import at a time. */
 static struct importer *find_importer(struct python_counts *c, uint32_t tgid, uint32_t tid)
 {
@@ -165,8 +163,6 @@ void python_counts_read(struct python_counts *c, struct sink *sink)
 	call_counts_read_imports(c->probes, on_import, c);
 	c->sink = NULL;
 }
-
-/* ---- sums */
 
 static void add_function(void *context, const char *file, const char *name, uint32_t line,
 			 uint64_t calls)

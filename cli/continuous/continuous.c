@@ -60,8 +60,6 @@ struct continuous {
 	uint64_t nr_all_unwritten, written_bytes, nr_segments;
 };
 
-/* ---- counters */
-
 static void add_lost(struct continuous *c, uint64_t nr)
 {
 	c->nr_unwritten += nr;
@@ -89,8 +87,6 @@ static void read_stats(const struct continuous *c, struct profile_stats *all)
 	c->config.ops->stats(c->config.source, all);
 	privileges_use(before);
 }
-
-/* ---- segments */
 
 static void say_failure(struct continuous *c, int err)
 {
@@ -390,8 +386,6 @@ void continuous_round(struct continuous *c, struct sink *front, uint64_t now_ns)
 	round_of_caller(c, now_ns);
 	privileges_use(before);
 }
-
-/* ---- its life */
 
 static void read_boot(struct continuous *c)
 {

@@ -74,8 +74,6 @@ struct record_gpu {
 	size_t nr_peers, nr_targets;
 };
 
-/* ---- processes */
-
 /* Is the file one whose frames say how calls are made (libcuda, our library)? They are dropped. */
 static bool is_machinery(const char *path)
 {
@@ -246,8 +244,6 @@ static void drain_target(struct target *t)
 	if (gone || shared_region_is_lost(t->peer.region))
 		end_target(t);
 }
-
-/* ---- what the command calls */
 
 int record_gpu_new(const struct record_gpu_opts *opts, bool python, const struct sandbox *sandbox,
 		   struct table_cache *cache, struct record_gpu **ret)

@@ -130,7 +130,6 @@ void gpu_facts_of_host(const char *root, bool has_library, struct gpu_facts *ret
 		say_it_works(root, ret);
 }
 
-/* ---- a process */
 struct mapped {
 	bool agent, cuda;
 	unsigned int nr_cupti;

@@ -34,8 +34,6 @@ static void report_unusable(const char *name)
 	}
 }
 
-/* ---- the targets */
-
 struct source_config record_source_config(const struct record_opts *o)
 {
 	return (struct source_config){
@@ -89,8 +87,6 @@ static void warn_of_gaps(const struct source_ops *chosen, const struct prospect 
 	else
 		log_warning("%s of '%s'", why, p->config.program);
 }
-
-/* ---- the choice */
 
 #define MAX_SOURCES 8
 

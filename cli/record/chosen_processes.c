@@ -43,8 +43,6 @@ static void add_pid(struct record_opts *o, pid_t pid)
 	o->pids[o->nr_pids++] = pid;
 }
 
-/* ---- names that are like another */
-
 /* Levenshtein's distance: the number of letters to insert, remove or replace. */
 static size_t edits(const char *a, const char *b)
 {
@@ -115,8 +113,6 @@ static void hint_near(const struct process_list *l, const char *wanted)
 	buffer_fini(&text);
 }
 
-/* ---- names */
-
 static int find_name(struct record_opts *o, const struct process_list *l, const char *name)
 {
 	struct buffer text = { 0 };
@@ -141,8 +137,6 @@ static int find_name(struct record_opts *o, const struct process_list *l, const 
 	buffer_fini(&text);
 	return 0;
 }
-
-/* ---- cgroups */
 
 static int find_cgroup(char **name)
 {

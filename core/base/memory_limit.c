@@ -30,8 +30,6 @@ static struct {
 	struct rlimit before;
 } guard;
 
-/* ---- what is left */
-
 /* Returns the first number that follows `key` in a file, or UINT64_MAX. */
 static uint64_t number_in(const char *path, const char *key)
 {
@@ -160,8 +158,6 @@ uint64_t memory_available(void)
 	return least;
 }
 
-/* ---- limits */
-
 static uint64_t limit_of(uint64_t bytes, uint64_t ratio, uint64_t least, uint64_t part)
 {
 	uint64_t limit, left;
@@ -196,8 +192,6 @@ void memory_limit_report(const char *name, uint64_t file_bytes, uint64_t limit)
 		  name, (double)file_bytes / (large ? 1e6 : 1e3), large ? "MB" : "kB",
 		  (double)limit / 1e6);
 }
-
-/* ---- the guard */
 
 static void raise_limit(uint64_t limit)
 {

@@ -120,8 +120,6 @@ static void copy_samples(struct copier *c)
 	}
 }
 
-/* ---- events */
-
 static const struct fact_event *event_of(const struct profile *p, uint64_t column)
 {
 	const struct fact_event *e;
@@ -175,8 +173,6 @@ static void copy_events(struct copier *c)
 	}
 }
 
-/* ---- facts */
-
 static uint64_t copy_field(struct copier *c, char field, uint64_t value)
 {
 	switch ((enum fact_field)field) {
@@ -216,8 +212,6 @@ static void copy_facts(struct copier *c)
 		}
 	}
 }
-
-/* ---- names */
 
 /* Names go into the vocabulary, not through the sink: a recording writes them with its symbols. */
 static uint32_t copy_name(struct copier *c, uint32_t id)

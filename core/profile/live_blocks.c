@@ -104,8 +104,6 @@ struct live_block *live_blocks_new(const struct profile *p, size_t *ret_nr)
 	return blocks;
 }
 
-/* ---- over time */
-
 struct change {
 	uint64_t time_ns, bytes;
 	bool freed;

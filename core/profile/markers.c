@@ -78,8 +78,6 @@ int walk_marker(unsigned int end)
 	}
 }
 
-/* ---- repeated frames */
-
 #define MAX_TIMES 0xffffu
 
 static uint32_t frames_of(uint64_t address)

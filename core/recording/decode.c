@@ -38,7 +38,6 @@ void decoder_fini(struct decoder *d)
 	profile_free(d->part_sums);
 }
 
-/* ---- ids */
 /* Like id_map_get(), for strings; a lost string is "". */
 static bool get_string_id(struct decoder *d, struct cursor *c, uint32_t *ret_id)
 {
@@ -63,7 +62,6 @@ static bool map_skip_to(struct decoder *d, struct id_map *map, uint32_t first)
 	return true;
 }
 
-/* ---- records */
 static bool decode_strings(struct decoder *d, struct cursor *c)
 {
 	while (c->at < c->end) {

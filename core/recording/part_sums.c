@@ -29,8 +29,6 @@ bool part_sums_put(struct decoder *d, enum fact_kind kind, const uint64_t *row)
 	return facts_put(d->part_sums, kind, row);
 }
 
-/* ---- two rows of one key become one */
-
 static void add(uint64_t *to, uint64_t more)
 {
 	if (__builtin_add_overflow(*to, more, to))
@@ -127,8 +125,6 @@ static void add_row(struct profile *p, enum fact_kind kind, const uint64_t *row)
 		join_calls(&sum.call, (const struct fact_system_call *)row);
 	facts_put(p, kind, &sum);
 }
-
-/* ---- a recording */
 
 /* Is it in the wanted time, wholly or partly? Counts it if so. */
 static bool is_wanted(struct decoder *d)

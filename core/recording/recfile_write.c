@@ -114,7 +114,6 @@ static void flush_when_full(struct recfile *w)
 		recfile_flush(w);
 }
 
-/* ---- the sink */
 static struct recfile *recfile_of(struct sink *sink)
 {
 	return (struct recfile *)sink;
@@ -178,7 +177,6 @@ struct sink *recfile_sink(struct recfile *w)
 	return &w->sink;
 }
 
-/* ---- its life */
 static int make_way(const char *path)
 {
 	struct stat st;

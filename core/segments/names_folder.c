@@ -116,8 +116,6 @@ static struct by_address *sort_frames(const struct profile *p, const struct prof
 	return sorted;
 }
 
-/* ---- copies of names */
-
 /* Copies functions of one profile to another when they are needed. */
 struct copying {
 	const struct profile *from;
@@ -168,8 +166,6 @@ static void copy_names(struct copying *c, uint32_t from, uint32_t to)
 	profile_set_locations(c->to, to, c->locations, f->nr_locations);
 }
 
-/* ---- reading */
-
 static void name_module(const struct profile *kept, struct profile *p, uint32_t module,
 			const uint32_t *frames, size_t nr, bool *known)
 {
@@ -211,8 +207,6 @@ void names_folder_read(int names, struct profile *p, bool *known)
 	}
 	frames_fini(&f);
 }
-
-/* ---- writing */
 
 /* Puts a frame of the module, with its names, into the vocabulary of a file of names. */
 static void add_frame(struct copying *c, uint32_t module, uint32_t frame)

@@ -56,8 +56,6 @@ static struct segment_sink *sink_of(struct sink *sink)
 	return (struct segment_sink *)sink;
 }
 
-/* ---- ids */
-
 /* The place of the segment's id for `id`; valid until the table grows. */
 static uint32_t *slot(struct ids *ids, uint32_t id)
 {
@@ -123,8 +121,6 @@ static uint32_t to_stack(struct segment_sink *s, uint32_t id)
 	*at = s->to->stack(s->to, s->path, stack.nr_frames);
 	return *at;
 }
-
-/* ---- processes */
 
 static struct process *process_at(struct segment_sink *s, uint64_t pid)
 {
@@ -192,8 +188,6 @@ static uint32_t to_thread(struct segment_sink *s, uint32_t id)
 	tell_process(s, t.pid);
 	return s->threads.at[id];
 }
-
-/* ---- the front */
 
 static uint32_t front_string(struct sink *sink, const char *text, size_t length)
 {
@@ -284,8 +278,6 @@ static void front_fact(struct sink *sink, enum fact_kind kind, const void *row)
 	if (keep_fact(s, kind, row) && s->to)
 		put_fact(s, kind, row);
 }
-
-/* ---- its life */
 
 struct segment_sink *segment_sink_new(uint64_t max_bytes)
 {

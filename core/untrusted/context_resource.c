@@ -54,8 +54,6 @@ static bool next(struct cursor *at, struct field *f)
 	return !at->bad;
 }
 
-/* ---- values */
-
 static void add_encoded(struct buffer *b, const uint8_t *text, size_t size)
 {
 	for (size_t i = 0; i < size; i++)
@@ -140,8 +138,6 @@ static void add_pair(struct context_resource *r, struct cursor key, struct curso
 		r->nr_left_out++;
 	}
 }
-
-/* ---- messages */
 
 static bool take_attribute(struct context_resource *r, struct cursor pair, size_t max)
 {

@@ -77,8 +77,6 @@ int process_context_read(pid_t pid, uint64_t address, uint64_t *published_ns,
 	return result;
 }
 
-/* ---- the mapping */
-
 /* Is it "/memfd:OTEL_CTX" or the like? The kernel may add " (deleted)". */
 static bool is_context(const char *name)
 {

@@ -113,8 +113,6 @@ uint64_t remote_read_nr_given_up(void)
 	return readers.nr_given_up;
 }
 
-/* ---- processes that are not read */
-
 static bool is_given_up(pid_t pid)
 {
 	for (uint32_t i = 0; i < readers.nr_listed; i++)
@@ -152,8 +150,6 @@ static uint64_t limit_ns(void)
 	       : readers.allowance_ns < LIMIT_NS     ? readers.allowance_ns
 						     : LIMIT_NS;
 }
-
-/* ---- readers */
 
 static bool command(uint32_t slot)
 {
@@ -246,8 +242,6 @@ static int64_t ask(enum remote_request request, pid_t pid, uint64_t address, siz
 	leave_behind(s, pid, waited_ns);
 	return -ETIMEDOUT;
 }
-
-/* ---- reads */
 
 ssize_t remote_read(pid_t pid, uint64_t address, void *to, size_t size)
 {

@@ -41,8 +41,6 @@ void remote_futex_wake(uint32_t *word)
 	syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
-/* ---- a reader */
-
 /* Reads page by page, because the kernel copies up to the first range that is not wholly there. */
 int64_t remote_read_memory(pid_t pid, uint64_t address, void *to, size_t size)
 {
@@ -149,8 +147,6 @@ static _Noreturn void serve(struct remote_slot *s)
 		remote_futex_wake(&s->turn);
 	}
 }
-
-/* ---- the starter */
 
 /* Has this process die with its parent. Returns false if the parent is dead already. */
 static bool die_with(pid_t parent)

@@ -56,8 +56,6 @@ void governor_begin(uint32_t limit_ppm)
 	g.random = clock_ticks() | 1;
 }
 
-/* ---- the account */
-
 /* The number of threads that made a call since the last tick; sums up what callbacks cost. */
 static uint32_t look_at_threads(uint64_t *ret_calls, uint64_t *ret_ticks)
 {
@@ -120,7 +118,6 @@ static bool is_overdrawn(void)
 	return g.account < -(int64_t)(CREDIT_NS * g.limit_ppm);
 }
 
-/* ---- levels */
 static void set_level(uint32_t level)
 {
 	struct gpu_region *r = agent.region;
@@ -148,7 +145,6 @@ static void count_only(void)
 	g.account = 0;
 }
 
-/* ---- windows */
 static uint64_t random_below(uint64_t n)
 {
 	g.random ^= g.random << 13;

@@ -243,7 +243,6 @@ uint32_t shared_region_next_stack(const struct shared_region *region, uint32_t i
 	return id + 1 + head.nr;
 }
 
-/* ---- arrays */
 static uint32_t nr_entries(const struct gpu_area *area, const uint64_t *used)
 {
 	uint64_t nr = area->size / area->entry_size, now = __atomic_load_n(used, __ATOMIC_ACQUIRE);
@@ -369,7 +368,6 @@ bool shared_region_device(const struct shared_region *region, uint32_t i,
 	return true;
 }
 
-/* ---- rings */
 /* Takes one record; false if the next one is unfinished. */
 static bool take_record(struct shared_region *r, uint32_t i, uint64_t head,
 			union gpu_any_record *ret_record)

@@ -183,8 +183,6 @@ static void add_samples(struct adder *a, enum profile_column column)
 	stack_sums_fini(&sums);
 }
 
-/* ---- the result */
-
 static int compare_nodes(const void *x, const void *y, void *context)
 {
 	const struct adder *adder = context;

@@ -58,8 +58,6 @@ static const struct source_text *source_of(struct writer *w, const char *path)
 	return f->text;
 }
 
-/* ---- rows */
-
 /* A cell without samples is blank: among zeros the other values would be hard to see. */
 static void add_numbers(struct grid *g, const struct summary *s, const struct annotation_sum *sum)
 {
@@ -124,8 +122,6 @@ static void add_source(struct writer *w, struct buffer *text, const char *path, 
 	if (source)
 		source_text_add_line(text, source, line, indented);
 }
-
-/* ---- lines */
 
 static void add_inlined_place(struct writer *w, struct buffer *text,
 			      const struct annotation_line *l)
@@ -198,8 +194,6 @@ static void add_lines(struct writer *w, const void *lines)
 		add_line(w, l);
 	}
 }
-
-/* ---- instructions */
 
 static const struct profile_location *location_of(const struct writer *w, uint32_t frame,
 						  uint32_t at)
@@ -318,8 +312,6 @@ static void add_code(struct writer *w, const void *code)
 	}
 	add_skipped(&w->g, skipped);
 }
-
-/* ---- the whole */
 
 static void add_title(struct writer *w)
 {

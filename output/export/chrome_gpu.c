@@ -44,7 +44,6 @@ static const char *thread_name(const struct gpu_writer *w, uint64_t thread)
 	return thread == PROFILE_NONE ? "all" : profile_str(w->p, w->p->threads[thread].comm);
 }
 
-/* ---- GPUs */
 static void name_gpu(struct gpu_writer *w, const struct gpu *g, uint64_t id)
 {
 	const struct fact_gpu_device *d = facts_gpu_device(w->p, g->pid, g->device);
@@ -188,7 +187,6 @@ static void add_activities(struct gpu_writer *w)
 	free(list);
 }
 
-/* ---- calls */
 static uint64_t thread_track(struct gpu_writer *w, uint64_t thread, uint64_t pid, const char *what,
 			     struct buffer *name)
 {
@@ -262,7 +260,6 @@ static void add_calls(struct gpu_writer *w)
 	free(list);
 }
 
-/* ---- ranges */
 static int compare_ranges(const void *a, const void *b, void *context)
 {
 	const struct fact_range *rows = context;
@@ -339,7 +336,6 @@ static void add_ranges(struct gpu_writer *w)
 	free(list);
 }
 
-/* ---- memory */
 static void add_memory(struct gpu_writer *w)
 {
 	const struct fact_gpu_memory *m;
@@ -357,7 +353,6 @@ static void add_memory(struct gpu_writer *w)
 	}
 }
 
-/* ---- occupancy */
 static void add_counter(struct gpu_writer *w, const struct occupancy_step *s, const char *name)
 {
 	chrome_begin(&w->tracks, "C", id_of_gpu(w, s->pid, s->device), 0);

@@ -13,7 +13,6 @@
 #include "core/profile/profile.h"
 #include "output/text/text.h"
 
-/* ---- events */
 /* The time may be before the start: the agent can be ready a moment before the recording. */
 void chrome_add_time(struct chrome_tracks *t, const char *key, uint64_t time_ns)
 {
@@ -60,7 +59,6 @@ void chrome_add_name(struct chrome_tracks *t, const char *what, uint64_t pid, ui
 	buffer_add_string(t->b, "}}");
 }
 
-/* ---- tracks */
 static int compare_slices(const void *a, const void *b)
 {
 	const struct slice *x = a, *y = b;

@@ -77,8 +77,6 @@ static uint64_t add_attribute(struct writer *w, const char *key, const char *tex
 	return w->nr_attributes++;
 }
 
-/* ---- profiles */
-
 static void add_value_type(struct writer *w, struct buffer *b, uint32_t field, const char *type,
 			   const char *unit)
 {
@@ -237,8 +235,6 @@ static void add_resource_profiles(struct writer *w, const struct otlp_resource *
 	buffer_fini(&scope);
 	buffer_fini(&resource);
 }
-
-/* ---- the dictionary */
 
 static void add_empty(struct buffer *b, uint32_t field)
 {

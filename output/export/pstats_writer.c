@@ -51,8 +51,6 @@ static void add_text(struct buffer *b, const char *s, size_t n)
 	buffer_fini(&clean);
 }
 
-/* ---- the dict */
-
 static void add_key(struct buffer *b, const struct tree_function *f)
 {
 	const char *file = pstats_file(f);

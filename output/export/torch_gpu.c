@@ -32,7 +32,6 @@ struct writer {
 	size_t nr_named, named_capacity;
 };
 
-/* ---- events */
 static void add_us(struct writer *w, const char *key, uint64_t ns)
 {
 	buffer_printf(w->e->b, ",\"%s\":%" PRIu64 ".%03u", key, ns / 1000,
@@ -88,8 +87,6 @@ static void add_flow(struct writer *w, const char *phase, uint64_t pid, uint64_t
 	buffer_printf(w->e->b, ",\"id\":%" PRIu64 ",\"cat\":\"ac2g\",\"name\":\"ac2g\"%s}", id,
 		      *phase == 'f' ? ",\"bp\":\"e\"" : "");
 }
-
-/* ---- work of the GPU */
 
 /* Names the GPU and the stream of an event when they come up first. */
 static void name_stream(struct writer *w, uint64_t device, uint64_t stream)
@@ -202,7 +199,6 @@ static void add_work(struct writer *w, size_t activity)
 		add_flow(w, "f", a->device, a->stream, a->correlation, a->start_ns);
 }
 
-/* ---- calls */
 static int compare_calls(const void *a, const void *b, void *context)
 {
 	const struct fact_gpu_activity *rows = context;
@@ -247,7 +243,6 @@ static void add_calls(struct writer *w)
 	free(list);
 }
 
-/* ---- ranges */
 static void add_annotations(struct writer *w)
 {
 	const struct torch_ranges *r = &w->ranges;

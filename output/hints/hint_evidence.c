@@ -19,8 +19,6 @@ static uint32_t find_largest(const uint64_t *weights, size_t nr)
 	return most;
 }
 
-/* ---- who holds the GIL */
-
 /*
  * A thread that holds the GIL may also wait, in code that does not release it, or for a CPU.
  * COLUMN_WALL is left out, because it repeats the samples of these columns.
@@ -72,8 +70,6 @@ void hint_find_holder(const struct hint_stacks *f, struct hint *h)
 	h->holder_tid = most ? find_thread(f, most) : 0;
 	free(weights);
 }
-
-/* ---- the workers of a DataLoader */
 
 struct worker {
 	uint64_t process;

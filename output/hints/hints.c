@@ -149,8 +149,6 @@ static void look_at_stacks(struct finder *f)
 	free(used);
 }
 
-/* ---- sums */
-
 static bool fits(const struct finder *f, const struct profile_sample *s, int rule)
 {
 	return f->rules[s->stack] >> rule & 1;

@@ -29,7 +29,6 @@ static const char *str(const struct profile *p, uint64_t id)
 	return profile_str(p, (uint32_t)id);
 }
 
-/* ---- what ran */
 static int by_total(const void *a, const void *b)
 {
 	const struct fact_gpu_work *x = *(const struct fact_gpu_work *const *)a;
@@ -192,7 +191,6 @@ static bool fill_copies(struct grid *g, const struct profile *p)
 	return nr > 0;
 }
 
-/* ---- calls */
 static int by_call_time(const void *a, const void *b)
 {
 	const struct fact_gpu_api *x = *(const struct fact_gpu_api *const *)a;

@@ -34,7 +34,6 @@ static int order(uint64_t a, uint64_t b)
 	return a < b ? -1 : a > b;
 }
 
-/* ---- CPU samples */
 static int by_thread_and_time(const void *a, const void *b)
 {
 	const struct cpu_sample *x = a, *y = b;
@@ -105,7 +104,6 @@ static void add_cpu_time(const struct builder *b, struct range_stats *s,
 	s->cpu_samples += last - first;
 }
 
-/* ---- spreads */
 static int by_value(const void *a, const void *b)
 {
 	return order(*(const uint64_t *)a, *(const uint64_t *)b);
@@ -143,7 +141,6 @@ static void spread_init(struct spread *s, uint64_t *values, size_t nr)
 	};
 }
 
-/* ---- ranges */
 static int by_range_and_start(const void *a, const void *b)
 {
 	const struct fact_range_run *x = *(const struct fact_range_run *const *)a;
@@ -256,7 +253,6 @@ static void fill(const struct builder *b, struct range_stats *s, const struct fa
 	free(gpu);
 }
 
-/* ---- the order of rows */
 static int by_parent_and_total(const void *a, const void *b)
 {
 	const struct range_stats *x = a, *y = b;

@@ -48,7 +48,6 @@ bool flops_report_is_row(const char *name)
 	return find_rows(name) < NR_FLOPS_BY;
 }
 
-/* ---- the peaks that rates are compared with */
 static uint32_t types_of(const struct flops_rows *rows)
 {
 	uint32_t types = 0;
@@ -119,7 +118,6 @@ static void add_peaks_json(struct buffer *b, const struct profile *p, uint32_t t
 	grid_fini(&g);
 }
 
-/* ---- rows */
 static void add_types(struct grid *g, uint32_t types)
 {
 	struct buffer text = { 0 };

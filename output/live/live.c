@@ -44,8 +44,6 @@ static struct live *lock_of(struct sink *sink)
 	return l;
 }
 
-/* ---- the sink */
-
 static uint32_t sink_string(struct sink *sink, const char *s, size_t length)
 {
 	struct live *l = lock_of(sink);
@@ -163,8 +161,6 @@ static bool sink_wants(struct sink *sink, const struct profile_sample *sample)
 	return wanted;
 }
 
-/* ---- life */
-
 static uint32_t text(struct profile *p, const char *s)
 {
 	return profile_cstring(p, s ? s : "");
@@ -248,8 +244,6 @@ void live_reset(struct live *l, uint64_t now_ns)
 	pthread_mutex_unlock(&l->lock);
 }
 
-/* ---- copies */
-
 /* The limits that a source has hit; profile_copy() leaves them to each recording. */
 static void copy_limits(struct profile *to, const struct profile *from)
 {
@@ -318,8 +312,6 @@ struct profile *live_copy(struct live *l, struct live_state *ret_state)
 	free(window.samples);
 	return copy;
 }
-
-/* ---- names */
 
 struct live_round *live_round_new(struct live *l, size_t max_modules)
 {

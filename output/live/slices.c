@@ -51,8 +51,6 @@ struct slices {
 	uint64_t cpu_ns[SLICES_MINUTE]; /* by second modulo the size */
 };
 
-/* ---- entries */
-
 static bool is_equal(const struct entry *a, const struct entry *b)
 {
 	return a->stack == b->stack && a->thread == b->thread && a->labels == b->labels &&
@@ -130,8 +128,6 @@ static void clear(struct slices *s, struct entries *all)
 	drop_table(all);
 	*all = (struct entries){ 0 };
 }
-
-/* ---- slices */
 
 static struct slice *slice_at(const struct slices *s, uint64_t second)
 {
@@ -274,8 +270,6 @@ void slices_reset(struct slices *s, uint64_t now_ns)
 	s->first_ns = now_ns > s->now_ns ? now_ns : s->now_ns;
 	s->nr_over_limit = 0;
 }
-
-/* ---- the window */
 
 static uint64_t growth(uint64_t now, uint64_t before)
 {

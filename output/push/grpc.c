@@ -48,8 +48,6 @@ const char *grpc_status_name(int status)
 	return status >= 0 && status < GRPC_STATUS_END ? names[status] : "an unknown status";
 }
 
-/* ---- trailers */
-
 /* The value of a header of that name, without the spaces around it; NULL: it is another one. */
 static const char *value_of(const char *line, size_t size, const char *name, size_t *ret_size)
 {
@@ -149,8 +147,6 @@ void grpc_take_header(struct grpc_trailers *t, const char *line, size_t line_siz
 	} else if ((value = value_of(line, line_size, "grpc-status-details-bin", &size)))
 		take_details(t, value, size);
 }
-
-/* ---- messages */
 
 void grpc_add_message(struct buffer *b, const void *message, size_t size)
 {

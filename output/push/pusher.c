@@ -85,8 +85,6 @@ void pusher_close(struct pusher *p)
 	free(p);
 }
 
-/* ---- answers */
-
 /* As https://opentelemetry.io/docs/specs/otlp/#failures has it for OTLP over gRPC. */
 static enum outcome outcome_of_grpc(const struct http_answer *a)
 {
@@ -237,8 +235,6 @@ static void report_rejected(struct pusher *p, const struct http_answer *a)
 	buffer_fini(&why);
 	buffer_fini(&line);
 }
-
-/* ---- tries */
 
 static enum outcome try_once(struct pusher *p, const struct push_request *r, uint32_t *ret_after_ms)
 {

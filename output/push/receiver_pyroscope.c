@@ -21,8 +21,6 @@ enum { SERIES_LABELS = 1, SERIES_SAMPLES = 2 };
 enum { LABEL_NAME = 1, LABEL_VALUE = 2 };
 enum { SAMPLE_RAW_PROFILE = 1 };
 
-/* ---- Push */
-
 static void add_label(struct buffer *series, const char *key, const char *value)
 {
 	struct buffer label = { 0 }, name = { 0 };
@@ -66,8 +64,6 @@ static int make(const struct push_set *set,
 	}
 	return emit(context, &request);
 }
-
-/* ---- /ingest */
 
 struct ingest {
 	const struct push_set *set;

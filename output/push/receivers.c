@@ -31,8 +31,6 @@ void receiver_add_names(struct buffer *b)
 		buffer_printf(b, "%s%s", r == receiver_table ? "" : ", ", (*r)->name);
 }
 
-/* ---- URLs */
-
 /* The parts of "http://host:port/path". */
 struct parts {
 	const char *host;

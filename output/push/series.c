@@ -23,8 +23,6 @@
 #define SET_SAMPLES 200000    /* no further process is added to a set that has so many */
 #define NO_PROCESS UINT64_MAX /* of samples without a thread */
 
-/* ---- names */
-
 /* As the report calls it: all unnamed frames of a file are one function, "[libx.so]". */
 static char *unnamed(const struct profile *p, uint32_t frame)
 {
@@ -57,8 +55,6 @@ void push_name_unnamed(struct profile *p)
 		profile_set_locations(p, i, &l, 1);
 	}
 }
-
-/* ---- labels */
 
 static void set_number(struct push_labels *labels, const char *key, uint64_t number)
 {
@@ -152,8 +148,6 @@ static void label(struct push_labels *labels, const struct profile *p, uint64_t 
 	for (size_t i = 0; own && i < own->nr; i++)
 		push_labels_set(labels, own->list[i].key, own->list[i].value);
 }
-
-/* ---- sets */
 
 static uint64_t process_of(const struct profile *p, const struct profile_sample *s)
 {

@@ -82,8 +82,6 @@ void spool_close(struct spool *s)
 	free(s);
 }
 
-/* ---- the list of files */
-
 static int compare_entries(const void *a, const void *b)
 {
 	return strcmp(((const struct entry *)a)->name, ((const struct entry *)b)->name);
@@ -150,8 +148,6 @@ void spool_stats(struct spool *s, struct spool_stats *ret_stats)
 	*ret_stats =
 		(struct spool_stats){ s->nr_entries, total(s), s->nr_dropped, s->dropped_samples };
 }
-
-/* ---- reading */
 
 /* 0 or -errno. */
 static int read_request(struct spool *s, const char *name, struct push_request *ret_request)
@@ -228,8 +224,6 @@ void spool_remove(struct spool *s)
 	if (s->at)
 		unlinkat(s->dir, s->entries[s->at - 1].name, 0);
 }
-
-/* ---- writing */
 
 /* Drops the oldest requests. false: the new one would not fit into an empty spool. */
 static bool make_room(struct spool *s, uint64_t size)

@@ -27,8 +27,6 @@ struct gatherer {
 	struct intern index;
 };
 
-/* ---- keys */
-
 /*
  * Code without a source file is listed under its module; pstats lists built-ins under "~". Python
  * names lose the file and the line that sprof appends to them.
@@ -93,8 +91,6 @@ static void find_firsts(struct gatherer *g)
 	free(order);
 }
 
-/* ---- times */
-
 static bool edge_equal(const void *owner, uint32_t id, const void *key)
 {
 	const struct pstats_edge *e = &((const struct pstats *)owner)->edges[id];
@@ -153,8 +149,6 @@ static int compare_edges(const void *a, const void *b)
 		return x->callee < y->callee ? -1 : 1;
 	return x->caller < y->caller ? -1 : x->caller > y->caller;
 }
-
-/* ---- calls */
 
 struct named_calls {
 	const char *name;
@@ -233,8 +227,6 @@ static void find_calls(struct gatherer *g, const struct profile *p, bool is_whol
 	free(apis);
 	free(named);
 }
-
-/* ---- the result */
 
 /* Removes functions without samples, and renumbers the edges. */
 static void keep_used(struct gatherer *g)

@@ -27,8 +27,6 @@ struct pair {
 	int64_t apart_ns;
 };
 
-/* ---- clocks */
-
 static void shift_clock(struct ranks *r, uint32_t clock)
 {
 	struct rank_clock *c = &r->clocks[clock];
@@ -67,8 +65,6 @@ static void shift_lanes(struct ranks *r)
 		}
 	}
 }
-
-/* ---- joining lanes */
 
 static int64_t slack_between(const struct ranks *r, const struct rank_lane *a,
 			     const struct rank_lane *b)
@@ -223,8 +219,6 @@ void communicators_find(struct ranks *r)
 	make_communicators(r, of);
 	free(of);
 }
-
-/* ---- collectives */
 
 /* Fills in which rank came last, and by how much; `starts` is room for all ranks. */
 static void judge(struct ranks *r, struct rank_collective *c, int64_t *starts)

@@ -43,8 +43,6 @@ struct late_causes {
 	int64_t *scratch; /* for each rank */
 };
 
-/* ---- profiles */
-
 static struct rank_events *events_of(struct late_causes *c, const struct profile *p)
 {
 	for (size_t i = 0; i < c->nr_profiles; i++)
@@ -80,8 +78,6 @@ void late_causes_free(struct late_causes *c)
 	number_map_fini(&c->child_index);
 	free(c);
 }
-
-/* ---- the tree */
 
 static uint32_t name_id(struct late_causes *c, const char *name)
 {
@@ -194,8 +190,6 @@ static uint32_t node_of_stack(struct late_causes *c, const struct profile *p, ui
 	each_name(p, stack, descend, &d);
 	return d.node;
 }
-
-/* ---- windows */
 
 /* The time before an arrival, of the profile's clock. */
 struct window {
@@ -319,8 +313,6 @@ static bool add_collective(struct late_causes *c, const struct rank_collective *
 	}
 	return host;
 }
-
-/* ---- results */
 
 static double excess(const struct node *n)
 {

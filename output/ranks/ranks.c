@@ -47,8 +47,6 @@ void ranks_free(struct ranks *r)
 	free(r);
 }
 
-/* ---- names */
-
 /*
  * "AllReduce" of "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)" and of
  * "ncclKernel_AllReduce_RING_LL_Sum_float". Other names are what stands before their arguments.
@@ -89,8 +87,6 @@ static uint32_t name_index(struct ranks *r, const char *name)
 	return *index;
 }
 
-/* ---- clocks */
-
 /*
  * The clock of a rank. A recording that was merged of several hosts is in the time of day, which is
  * each host's own: there each host has a clock, and where the host is not known (it is one of those
@@ -113,8 +109,6 @@ static uint32_t clock_of(struct ranks *r, const struct profile *p, const char *h
 		c->shift_ns = c->realtime_ahead_ns - r->clocks[0].realtime_ahead_ns;
 	return (uint32_t)r->nr_clocks++;
 }
-
-/* ---- ranks and lanes */
 
 static const struct fact_rank *told_rank(const struct profile *p, uint64_t pid)
 {
@@ -229,8 +223,6 @@ void ranks_add(struct ranks *r, const struct profile *p)
 			add_op(r, p, &rows[i]);
 	}
 }
-
-/* ---- order */
 
 static int compare_ops(const void *a, const void *b)
 {

@@ -22,8 +22,6 @@
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof(*(a)))
 
-/* ---- cells */
-
 /* "0-3,8" */
 static void add_members(struct buffer *b, const struct ranks *r, uint32_t communicator)
 {
@@ -143,8 +141,6 @@ static void fill_collectives(struct grid *g, const struct ranks *r, struct late_
 	buffer_fini(&b);
 }
 
-/* ---- causes by rank */
-
 struct rank_late {
 	uint32_t rank;
 	uint64_t late_ns;
@@ -234,8 +230,6 @@ static void add_cause(struct buffer *b, const struct ranks *r, const struct rank
 	}
 	buffer_add_char(b, '\n');
 }
-
-/* ---- text */
 
 static void add_head(struct buffer *b, const struct ranks *r)
 {
@@ -336,8 +330,6 @@ void ranks_write(struct buffer *b, const struct ranks *r, const struct ranks_wri
 	}
 	late_causes_free(causes);
 }
-
-/* ---- JSON */
 
 static void add_json_names(struct buffer *b, const char *const *names, size_t nr)
 {

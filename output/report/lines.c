@@ -107,8 +107,6 @@ static void mark_interpreter(struct adder *a)
 	}
 }
 
-/* ---- rows */
-
 static int compare_places(const void *a, const void *b)
 {
 	const struct place *x = a, *y = b;
@@ -151,8 +149,6 @@ static void make_rows(struct adder *a)
 	}
 	free(places);
 }
-
-/* ---- sums */
 
 static enum lines_end end_of(const struct profile *p, uint32_t frame)
 {
@@ -368,8 +364,6 @@ static void add_memory(struct adder *a, enum profile_column column)
 	}
 	add_margins(a, column, offsetof(struct lines_sum, self_margin), true);
 }
-
-/* ---- the result */
 
 static int compare_texts(const struct lines_function *f, const struct lines_function *g)
 {

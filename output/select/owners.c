@@ -79,8 +79,6 @@ static uint32_t *process_comms(struct profile *p)
 	return comms;
 }
 
-/* ---- names of owners */
-
 struct owners {
 	struct profile *p;
 	enum owner owner;
@@ -231,8 +229,6 @@ static uint32_t *owner_frames(struct owners *o)
 	frames[p->nr_threads] = frame_without_thread(o);
 	return frames;
 }
-
-/* ---- rewriting */
 
 static uint32_t thread_index(const struct profile *p, const struct profile_sample *s)
 {

@@ -97,8 +97,6 @@ static int compare_batches(const void *a, const void *b)
 	return (x->questions > y->questions) - (x->questions < y->questions);
 }
 
-/* ---- one unit */
-
 /* Walks from the innermost function outwards. Returns the number of indices, at most DEPTH_MAX. */
 static size_t walk_out(const struct dwarf_functions *f, uint32_t function, uint32_t *chain)
 {
@@ -190,8 +188,6 @@ static bool answer_unit(struct worker *w, const struct question *questions, size
 	w->frames.nr = nr_frames;
 	return false;
 }
-
-/* ---- workers */
 
 static struct worker *worker_new(struct dwarf_answers *a)
 {
@@ -290,8 +286,6 @@ static bool run_round(struct dwarf_answers *a)
 		done &= a->batches[i].done;
 	return done;
 }
-
-/* ---- all of it */
 
 static void make_batches(struct dwarf_answers *a, const struct question *questions, size_t nr)
 {

@@ -194,8 +194,6 @@ static int read_records(struct reader *r)
 	return 0;
 }
 
-/* ---- names and lines of what was claimed */
-
 /* Reads a string of at most NAME_SIZE_MAX bytes; NULL where it is empty or does not end. */
 static const char *string_at(struct jitdump *d, struct reader *r, uint64_t at)
 {

@@ -162,8 +162,6 @@ static void make_perf_data(struct buffer *b)
 	buffer_fini(&frame);
 }
 
-/* ---- ELF */
-
 struct content {
 	const char *name;
 	uint32_t type;
@@ -271,8 +269,6 @@ static void make_elf_dwarf(struct buffer *b, const char *program)
 
 	make_elf(b, program, contents, 2, false, 30);
 }
-
-/* ---- the forms of the command */
 
 static int make(const char *kind, const char *path, const char *program)
 {

@@ -174,8 +174,6 @@ static int take_records(struct python_codes *codes)
 	return nr_stacks;
 }
 
-/* ---- */
-
 /* From 3.13 on the interpreter describes itself, at the start of the image. */
 static bool set_layout(unsigned int minor)
 {

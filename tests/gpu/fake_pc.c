@@ -138,7 +138,6 @@ static struct context *find(void *context)
 	return NULL;
 }
 
-/* ---- samples */
 static void add(struct context *c, const struct fake_op *op, uint64_t pc, const uint32_t *counts)
 {
 	uint32_t correlation = c->is_serialized ? op->correlation : 0;
@@ -235,7 +234,6 @@ static void move(struct context *c, struct data *to, size_t max, bool all)
 	c->total = c->dropped = c->foreign = 0;
 }
 
-/* ---- the API */
 static int hardware = -1; /* the file, while this process has it */
 
 static int take_hardware(void)

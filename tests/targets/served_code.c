@@ -18,8 +18,6 @@
 
 #define END_S 12
 
-/* ---- the server of one file */
-
 static void serve(int fd, const int *is_mapped)
 {
 	static char request[FUSE_REQUEST_SIZE];

@@ -82,8 +82,6 @@ static uint64_t address(unsigned int place, unsigned int i)
 	return 0x7f0000000000ull + place * 0x100000000ull + i * 0x200000ull;
 }
 
-/* ---- places */
-
 static NOINLINE void site_weights(void)
 {
 	for (unsigned int i = 0; i < 10; i++)
@@ -200,8 +198,6 @@ static NOINLINE void site_fast(uint64_t ms)
 			change(address(6, i), -size, first);
 	}
 }
-
-/* ---- */
 
 static void say(const char *name, struct held before[3])
 {

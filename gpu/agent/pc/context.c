@@ -39,7 +39,6 @@ static struct cupti_pc *record_of(const struct cupti_pc_data *d, size_t i)
 	return (struct cupti_pc *)((char *)d->pcs + i * record_bytes());
 }
 
-/* ---- refusals */
 static const char *cause_of(int error)
 {
 	static const struct {
@@ -85,7 +84,6 @@ static void report_refusal(int error, const char *what)
 	report(GPU_FAIL_PC_SAMPLING, (uint32_t)error, &text);
 }
 
-/* ---- reasons */
 /* "x_not_issued" counts, of the samples of "x", those in cycles without any instruction. */
 static void take_name(struct pc_context *c, uint32_t reason, const char *name)
 {
@@ -132,7 +130,6 @@ static int take_names(struct pc_context *c)
 	return err;
 }
 
-/* ---- buffers */
 static size_t buffer_bytes(const struct pc_context *c)
 {
 	return MAX_PCS * (record_bytes() + c->nr_stalls * sizeof(struct cupti_pc_stall));
@@ -172,7 +169,6 @@ static void unmap_buffers(struct pc_context *c)
 	c->memory = NULL;
 }
 
-/* ---- samples */
 static void add_row(struct gpu_pc_row *key, const struct pc_stall *stall, uint64_t samples)
 {
 	struct gpu_pc_row *row;
@@ -222,7 +218,6 @@ static void empty(struct cupti_pc_data *d)
 	d->buffer_is_full = 0;
 }
 
-/* ---- the life of a context */
 static int configure(struct pc_context *c)
 {
 	bool stacks = agent_wants(GPU_WANT_PC_STACKS);

@@ -241,7 +241,6 @@ static void run_schedule(struct schedule *s, struct fed *fed)
 			end(&fed[k]);
 }
 
-/* ---- comparison */
 static const struct fact_gpu_device *device_row(const struct profile *p, uint64_t pid,
 						uint32_t device)
 {

@@ -170,8 +170,6 @@ static void runtime_code_is_named_by_a_map_that_is_handed_over(void **state)
 	profile_free(p);
 }
 
-/* ---- children that die */
-
 /* Sends a signal to all children of a process. Returns the number of them; *ret_one is one. */
 static int kill_children(pid_t parent, int signal, pid_t *ret_one)
 {
@@ -245,8 +243,6 @@ static void a_child_that_dies_costs_lines_or_names_only(void **state)
 	log_set_level(LOG_NORMAL);
 }
 
-/* ---- children that never finish */
-
 /* The file that a child reads, and its owner. The child stops before it has its order. */
 struct endless {
 	const char *path;
@@ -319,8 +315,6 @@ static void files_of_other_users_have_one_time_for_all(void **state)
 	free(path);
 }
 
-/* ---- what a child that was taken over may ask for */
-
 static int answer_to(struct file_server *server, enum file_request_type type, const char *text)
 {
 	struct file_request request = { .type = (uint8_t)type };
@@ -377,8 +371,6 @@ static void only_elf_files_in_their_places_are_opened(void **state)
 	close(server.root);
 	close(server.own_root);
 }
-
-/* ---- answers that make no sense */
 
 static void damaged_answers_are_refused(void **state)
 {

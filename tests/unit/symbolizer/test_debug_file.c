@@ -50,8 +50,6 @@ static void debug_file_is_found_by_link(void **state)
 	free(path);
 }
 
-/* ---- names in a file of somebody else */
-
 /* Names a binary for its debug file by a section, and returns whether the FIFO there was opened. */
 static bool opens_fifo_of(void **state, const char *path, const char *section, const char *fifo)
 {

@@ -12,8 +12,6 @@
 
 #include "core/base/log.h"
 
-/* ---- choosing names */
-
 static const char assembly[] =
 	"	.text\n"
 	"	.globl	tool, __tool, only_weak, strong, ifunc, outer, f, label\n"
@@ -135,8 +133,6 @@ static void no_symbol_is_stretched_past_its_size(void **state)
 	free(source);
 	free(path);
 }
-
-/* ---- where symbols may be */
 
 static void stripped_program_has_its_exported_names(void **state)
 {
@@ -271,8 +267,6 @@ static void plt_stubs_of_a_static_program_are_named(void **state)
 	assert_true(has_strlen);
 	free(path);
 }
-
-/* ---- damage */
 
 static int open_copy(void *context, uint32_t module)
 {

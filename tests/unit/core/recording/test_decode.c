@@ -122,7 +122,6 @@ static void what_a_later_minor_version_adds_is_skipped(void **state)
 	buffer_fini(&file);
 }
 
-/* ---- hostile content */
 static void numbers_out_of_range_end_the_chunk(void **state)
 {
 	static const struct {

@@ -117,8 +117,6 @@ static void a_child_may_neither_open_nor_start_nor_touch_anything(void **state)
 	expect_end(fd);
 }
 
-/* ---- what a child has */
-
 /* Tells its process id as the kernel sees it, and waits until it is let go. */
 static void say_pid(int socket)
 {
@@ -217,8 +215,6 @@ static void a_child_has_threads_memory_and_the_files_it_was_handed(void **state)
 	close(file);
 	expect_end(fd);
 }
-
-/* ---- how children end */
 
 static void crash(int socket)
 {

@@ -11,8 +11,6 @@
 #include "core/untrusted/process_context.h"
 #include "tests/targets/otel_context.h"
 
-/* ---- messages */
-
 static bool parse(const struct otel_message *m, size_t max, struct context_resource *r)
 {
 	return context_resource_parse(m->bytes, m->size, max, r);
@@ -93,8 +91,6 @@ static void what_is_cut_off_is_no_message(void **state)
 	for (size_t size = 1; size < m.size; size++)
 		assert_false(context_resource_parse(m.bytes, size, 4096, &r));
 }
-
-/* ---- memory of another process */
 
 /* Starts a child that does this, and waits until it is ready. */
 static pid_t start(void (*child)(void *context, int ready), void *context)

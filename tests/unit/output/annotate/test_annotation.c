@@ -158,8 +158,6 @@ static void line_and_address_sums_equal_those_of_an_oracle(void **state)
 	pattern_fini(&pattern);
 }
 
-/* ---- code */
-
 static struct function_code code_of(const char *path, uint64_t offset)
 {
 	struct profile *p = profile_new();

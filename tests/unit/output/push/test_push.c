@@ -165,8 +165,6 @@ static void a_request_comes_back_from_bytes(void **state)
 	buffer_fini(&bytes);
 }
 
-/* ---- series */
-
 enum { NR_PROCESSES = 600, NR_SAMPLES = 5000 };
 
 struct seen {

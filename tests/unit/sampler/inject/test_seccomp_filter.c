@@ -222,8 +222,6 @@ static void the_reason_names_the_first_call_that_is_denied(void **state)
 	assert_non_null(strstr(reason.why, "not known beforehand"));
 }
 
-/* ---- the kernel's answer */
-
 #define NOBODYS_CALL 999 /* ENOSYS if it is allowed */
 #define NR_PROGRAMS 300
 

@@ -153,8 +153,6 @@ static void that_of_go_is_not_used(void **state)
 	rule_set_free(rules);
 }
 
-/* ---- separate debug files */
-
 struct folder_files {
 	struct debug_files files;
 	void **state;
@@ -226,8 +224,6 @@ static void without_build_id_the_checksum_decides(void **state)
 	assert_int_equal(nr_fdes(state, &nr_asked), 0);
 	assert_int_equal(nr_asked, 0);
 }
-
-/* ---- made by hand */
 
 /* The offset of the CFA from rsp at a place in the text, -1 where no such rule is. */
 static int offset_at(const struct fixture *f, uint64_t text_offset)

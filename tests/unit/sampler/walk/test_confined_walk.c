@@ -203,8 +203,6 @@ static void children_that_always_die_are_given_up(void **state)
 	confined_walk_free(walk);
 }
 
-/* ---- what a child can say that a file has taken over */
-
 static void skip_order(int socket)
 {
 	uint64_t bytes[64];

@@ -160,8 +160,6 @@ static void what_was_not_built_is_freed(void **state)
 	end(&f);
 }
 
-/* ---- parsers that die */
-
 /* The first child of a process; 0: it has none. */
 static pid_t child_of(pid_t parent)
 {

@@ -97,8 +97,6 @@ static void source_file_of_a_function_is_recorded(void **state)
 	profile_free(p);
 }
 
-/* ---- addr2line as the reference */
-
 struct sample {
 	uint64_t vaddr;
 	uint32_t frame;
