@@ -3,6 +3,7 @@
  * objcopy.
  */
 #include "tests/unit/symbol_fixture.h"
+#include "tests/unit/child.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -189,18 +190,13 @@ static void a_child_that_dies_finds_nothing(void **state)
 {
 	/* The starter forks no child any more. */
 	struct named_function *f;
-	char path[64], children[64] = "";
 	int fd = open(program, O_RDONLY);
+	pid_t starter = child_of(getpid());
 	size_t nr;
-	FILE *list;
 
 	(void)state;
-	snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)getpid());
-	list = fopen(path, "r");
-	assert_non_null(list);
-	assert_non_null(fgets(children, sizeof(children), list));
-	fclose(list);
-	assert_int_equal(kill(atoi(children), SIGKILL), 0);
+	assert_true(starter > 0);
+	assert_int_equal(kill(starter, SIGKILL), 0);
 	assert_int_equal(find_functions(fd, (const char *const[]){ "plain" }, 1, &f, &nr), -ECHILD);
 	sandbox_free(sandbox);
 	assert_int_equal(sandbox_new(&sandbox), 0);

@@ -16,6 +16,7 @@
 #include "core/sandbox/message.h"
 #include "core/sandbox/sandbox.h"
 #include "tests/unit/unit.h"
+#include "tests/unit/child.h"
 
 static struct sandbox *sandbox;
 static struct header_reader reader;
@@ -38,21 +39,6 @@ static int tear_down(void **state)
 	sandbox_free(sandbox);
 	close(program);
 	return 0;
-}
-
-/* The first child of a process; 0: it has none. */
-static pid_t child_of(pid_t pid)
-{
-	char path[64], children[64] = "";
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)pid, (int)pid);
-	f = fopen(path, "re");
-	assert_non_null(f);
-	if (!fgets(children, sizeof(children), f))
-		children[0] = '\0';
-	fclose(f);
-	return atoi(children);
 }
 
 static void a_child_reads_what_this_process_reads(void **state)

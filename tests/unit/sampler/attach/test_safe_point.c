@@ -4,6 +4,7 @@
  * point and nothing else.
  */
 #include "tests/unit/unit.h"
+#include "tests/unit/child.h"
 
 #include <dlfcn.h>
 #include <elf.h>
@@ -42,21 +43,6 @@ static int tear_down(void **state)
 	(void)state;
 	sandbox_free(sandbox);
 	return 0;
-}
-
-/* The first child of a process; 0: it has none. */
-static pid_t child_of(pid_t pid)
-{
-	char path[64], children[64] = "";
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)pid, (int)pid);
-	f = fopen(path, "re");
-	assert_non_null(f);
-	if (!fgets(children, sizeof(children), f))
-		children[0] = '\0';
-	fclose(f);
-	return atoi(children);
 }
 
 /* The file that holds a function of this process. */

@@ -4,6 +4,7 @@
  */
 // BUILD: -Wl,--wrap=sandbox_start
 #include "tests/unit/unit.h"
+#include "tests/unit/child.h"
 #include "tests/unit/traced.h"
 
 #include <time.h>
@@ -136,21 +137,6 @@ static void a_stack_that_is_too_deep_has_its_gap(void **state)
 {
 	(void)state;
 	compare("deep32_nofp", 16);
-}
-
-/* The first child of a process; 0: it has none. */
-static pid_t child_of(pid_t pid)
-{
-	char path[64], children[64] = "";
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)pid, (int)pid);
-	f = fopen(path, "re");
-	assert_non_null(f);
-	if (!fgets(children, sizeof(children), f))
-		children[0] = '\0';
-	fclose(f);
-	return atoi(children);
 }
 
 static void expect_leaf(const struct snapshot_result *r, const struct snapshot_sample *sample)

@@ -3,6 +3,7 @@
  * files.
  */
 #include "tests/unit/unit.h"
+#include "tests/unit/child.h"
 
 #include <fcntl.h>
 #include <glob.h>
@@ -158,23 +159,6 @@ static void what_was_not_built_is_freed(void **state)
 	f.builder = NULL;
 	close(fd);
 	end(&f);
-}
-
-/* The first child of a process; 0: it has none. */
-static pid_t child_of(pid_t parent)
-{
-	char path[96];
-	int pid = 0;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)parent, (int)parent);
-	f = fopen(path, "r");
-	if (!f)
-		return 0;
-	if (fscanf(f, "%d", &pid) != 1)
-		pid = 0;
-	fclose(f);
-	return pid;
 }
 
 /* Returns its process id. */

@@ -3,6 +3,7 @@
  * that it was asked for, and an answer that makes no sense is refused.
  */
 #include "tests/unit/unit.h"
+#include "tests/unit/child.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -36,21 +37,6 @@ static int tear_down(void **state)
 	(void)state;
 	sandbox_free(sandbox);
 	return 0;
-}
-
-/* The first child of a process; 0: it has none. */
-static pid_t child_of(pid_t pid)
-{
-	char path[64], children[64] = "";
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)pid, (int)pid);
-	f = fopen(path, "re");
-	assert_non_null(f);
-	if (!fgets(children, sizeof(children), f))
-		children[0] = '\0';
-	fclose(f);
-	return atoi(children);
 }
 
 static void set_string(struct code_string *s, const char *text)
