@@ -8,7 +8,6 @@
  *	rate:MS		4 launches of a graph of 60 kernels, 72 us each, in each ms; the file that
  *			SPIN_COUNT names gets how many
  */
-#include <dlfcn.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define NOINLINE __attribute__((noinline))
+#include "cuda_driver.h"
 
 static int (*init)(unsigned int);
 static int (*get_function)(void **, void *, const char *);
@@ -27,10 +26,7 @@ static int (*graph_add)(void *, void *, uint32_t);
 static int (*graph_launch)(void *, void *);
 static int (*sync_context)(void);
 
-static const struct {
-	const char *name;
-	void *to;
-} entries[] = {
+static const struct cuda_entry entries[] = {
 	{ "cuInit", &init },
 	{ "cuModuleGetFunction", &get_function },
 	{ "cuLaunchKernel", &launch_kernel },
@@ -47,17 +43,7 @@ static volatile int calls;
 
 static void load(void)
 {
-	void *cuda = dlopen("libcuda.so.1", RTLD_NOW);
-
-	if (!cuda) {
-		fprintf(stderr, "gpu_graphs: %s\n", dlerror());
-		exit(3);
-	}
-	for (size_t i = 0; i < sizeof(entries) / sizeof(entries[0]); i++) {
-		void *at = dlsym(cuda, entries[i].name);
-
-		memcpy(entries[i].to, &at, sizeof(at));
-	}
+	load_cuda(entries, sizeof(entries) / sizeof(entries[0]));
 	init(0);
 	get_function(&gemm, NULL, "gemm_kernel");
 	get_function(&relu, NULL, "relu_kernel");

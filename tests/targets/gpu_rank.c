@@ -8,14 +8,13 @@
  *	LATE=RANK:STEP:MS:HOW	this rank is late in this step, -1 is every one; HOW is
  *				spin (of CPU time), sleep or gpu
  */
-#include <dlfcn.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#define NOINLINE __attribute__((noinline))
+#include "cuda_driver.h"
 
 static int (*init)(unsigned int);
 static int (*get_function)(void **, void *, const char *);
@@ -24,10 +23,7 @@ static int (*launch_kernel)(void *, uint32_t, uint32_t, uint32_t, uint32_t, uint
 static int (*sync_stream)(void *);
 static int (*sync_context)(void);
 
-static const struct {
-	const char *name;
-	void *to;
-} entries[] = {
+static const struct cuda_entry entries[] = {
 	{ "cuInit", &init },
 	{ "cuModuleGetFunction", &get_function },
 	{ "cuLaunchKernel", &launch_kernel },
@@ -43,17 +39,7 @@ static volatile int calls;
 
 static void load(void)
 {
-	void *cuda = dlopen("libcuda.so.1", RTLD_NOW);
-
-	if (!cuda) {
-		fprintf(stderr, "gpu_rank: %s\n", dlerror());
-		exit(3);
-	}
-	for (size_t i = 0; i < sizeof(entries) / sizeof(entries[0]); i++) {
-		void *at = dlsym(cuda, entries[i].name);
-
-		memcpy(entries[i].to, &at, sizeof(at));
-	}
+	load_cuda(entries, sizeof(entries) / sizeof(entries[0]));
 	init(0);
 	get_function(&gemm, NULL, "gemm_kernel");
 	get_function(&spinning, NULL, "spin");

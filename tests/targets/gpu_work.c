@@ -28,7 +28,6 @@
  *	context:N	N launches in a context of their own, which is made and destroyed
  *	spin:MS		launches for that long; the file that SPIN_COUNT names gets how often
  */
-#include <dlfcn.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -38,7 +37,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define NOINLINE __attribute__((noinline))
+#include "cuda_driver.h"
+
 #define MAX_THREADS 32
 
 static int (*init)(unsigned int);
@@ -65,10 +65,7 @@ static int (*sync_context)(void);
 static int (*profiler_start)(void), (*profiler_stop)(void);
 static void *gemm, *relu, *spinning;
 
-static const struct {
-	const char *name;
-	void *to;
-} entries[] = {
+static const struct cuda_entry entries[] = {
 	{ "cuInit", &init },
 	{ "cuCtxCreate_v2", &create_context },
 	{ "cuCtxDestroy_v2", &destroy_context },
@@ -104,17 +101,7 @@ static inline __attribute__((always_inline)) void called(void)
 
 static void load(void)
 {
-	void *cuda = dlopen("libcuda.so.1", RTLD_NOW);
-
-	if (!cuda) {
-		fprintf(stderr, "gpu_work: %s\n", dlerror());
-		exit(3);
-	}
-	for (size_t i = 0; i < sizeof(entries) / sizeof(entries[0]); i++) {
-		void *at = dlsym(cuda, entries[i].name);
-
-		memcpy(entries[i].to, &at, sizeof(at));
-	}
+	load_cuda(entries, sizeof(entries) / sizeof(entries[0]));
 	init(0);
 	get_function(&gemm, NULL, "gemm_kernel");
 	get_function(&relu, NULL, "relu_kernel");
