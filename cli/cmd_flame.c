@@ -50,14 +50,11 @@ static const struct argp_option options[] = {
 	{ "title", 't', "TEXT", 0, "Title of the picture (default: what was recorded)", 0 },
 	{ VIEW_COLUMN_OPTION,
 	  "What to show: cpu, gpu, gpu-idle, launches, ... (default: wall-clock time if there are "
-	  "waits, else CPU); a "
-	  "page can be switched to the others",
+	  "waits, else CPU); a page can be switched to the others",
 	  0 },
 	{ "butterfly", OPTION_BUTTERFLY, "UP,DOWN", 0,
 	  "Two columns in one picture, such as cpu,gpu: one upward, the other downward from a "
-	  "common "
-	  "line, "
-	  "each half as wide as the picture",
+	  "common line, each half as wide as the picture",
 	  0 },
 	{ "by", OPTION_BY, "WHAT", 0,
 	  "Draw the stacks above a frame for each process, host, rank, cgroup, container, user, "
@@ -125,8 +122,7 @@ static const struct argp argp = {
 	"Draws the flame graph of a recording (default: sprof.data) or of collapsed stacks, as one "
 	"SVG file or one page that any browser shows; - reads standard input.\v"
 	"The width of a light box is the time spent in a function and all it calls; that of the "
-	"dark cap "
-	"on it is the time spent in the function itself.\n\n"
+	"dark cap on it is the time spent in the function itself.\n\n"
 	"Examples:\n"
 	"  sprof flame -o flame.svg\n"
 	"  sprof flame --by process -o server.svg\n"

@@ -69,8 +69,7 @@ static const struct argp argp = {
 	"module below the one that imported it, with the time of its own top level code (Self), of "
 	"finding and reading what it imports (Finding), and all of it together (Total).\v"
 	"A program's start is short: record it at a high rate, or with --calls imports, which "
-	"times each import where "
-	"the interpreter has probes for it.\n\n"
+	"times each import where the interpreter has probes for it.\n\n"
 	"Examples:\n"
 	"  sprof record -F 4999 -- python3 -c 'import asyncio'\n"
 	"  sprof imports\n"
@@ -99,8 +98,7 @@ static int print_imports(const struct cmd_imports_opts *o, const struct view *v)
 	} else if (!python_imports_write(&b, &im, v->profile, &v->summary, &what)) {
 		log_error(0, "show imports of '%s': no sample was taken in one", input);
 		log_hint("record the start of a Python program, at a high rate: sprof record -F "
-			 "4999 "
-			 "-- python3 ...");
+			 "4999 -- python3 ...");
 		err = 1;
 	}
 	if (!err && !o->json)

@@ -46,8 +46,7 @@ static const struct argp_option options[] = {
 	  "Rank functions by their own time (default), or including all they call", 0 },
 	{ "rows", 'n', "FUNCTIONS", 0,
 	  "Print at most so many functions, 0 = all (default: 10; all that match a SOURCE, and "
-	  "with "
-	  "--json)",
+	  "with --json)",
 	  0 },
 	{ "kernprof", OPTION_KERNPROF, NULL, 0,
 	  "Print the columns of line_profiler; what sampling cannot know is a dash", 0 },
@@ -136,9 +135,8 @@ static const struct argp argp = {
 	"[RECORDING] [SOURCE[:FUNCTION]]",
 	"Prints the time of each source line in a recording: its own (Self) and including all it "
 	"called (Total), and the kind of code that this time ended in. SOURCE is the end of a "
-	"path, "
-	"FUNCTION a name with or without its scope; without them, the most expensive functions are "
-	"shown. Lines come from debug information, or from Python itself.\v"
+	"path, FUNCTION a name with or without its scope; without them, the most expensive "
+	"functions are shown. Lines come from debug information, or from Python itself.\v"
 	"Examples:\n"
 	"  sprof lines\n"
 	"  sprof lines train.py:training_step\n"

@@ -47,8 +47,7 @@ static const struct argp argp = {
 	.args_doc = "DIR [TEXT]",
 	.doc = "Marks this moment in the folder of a flight recorder (sprof record --continuous), "
 	       "under a text (default: mark). sprof info shows marks, and --from mark:TEXT and "
-	       "--to "
-	       "mark:TEXT begin and end at the last mark of that text.\v"
+	       "--to mark:TEXT begin and end at the last mark of that text.\v"
 	       "Examples:\n"
 	       "  sprof mark /var/lib/sprof 'deploy 417'\n"
 	       "  sprof flame --from 'mark:deploy 417' -o after.svg /var/lib/sprof\n",

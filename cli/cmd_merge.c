@@ -92,8 +92,7 @@ static const struct argp argp = {
 	parse,
 	"FILE...",
 	"Makes one profile of several recordings, of several hosts, ranks or runs, or of other "
-	"files "
-	"that sprof reads.\v"
+	"files that sprof reads.\v"
 	"Equal stacks of equal threads are added up. Samples are put in order by the time of "
 	"day.\n\n"
 	"Examples:\n"

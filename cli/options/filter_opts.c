@@ -77,8 +77,7 @@ static const struct argp_option options[] = {
 	  0 },
 	{ "leaks", OPTION_LEAKS, "FROM,TO", OPTION_ARG_OPTIONAL,
 	  "Of sampled memory, show what was allocated between these moments and not freed until "
-	  "the "
-	  "end (default: in the second third of the recording)",
+	  "the end (default: in the second third of the recording)",
 	  0 },
 	{ 0 }
 };

@@ -112,8 +112,7 @@ static const struct argp_option options[] = {
 	  0 },
 	{ "wakers", OPT_WAKERS, NULL, 0,
 	  "With --clock wall or off: on top of the stack of a wait, show which thread ended it, "
-	  "and "
-	  "from where",
+	  "and from where",
 	  0 },
 	{ "verbose", 'v', NULL, 0, "Print more messages", 0 },
 	{ 0 }

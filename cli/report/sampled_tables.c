@@ -169,8 +169,7 @@ static int write_operators(struct buffer *b, const struct view *v,
 	log_error(0, "report on '%s': it holds no NVTX ranges and no operators of PyTorch",
 		  opts->name);
 	log_hint("sprof record --gpu on -- PROGRAM collects ranges; operators are named by the "
-		 "symbols of "
-		 "libtorch_cpu.so");
+		 "symbols of libtorch_cpu.so");
 	return -ENODATA;
 }
 

@@ -100,8 +100,7 @@ const struct hint_rule hint_rules[] = {
 	{ .code = "sync",
 	  .title = "waiting for the GPU",
 	  .remedy = ".cpu(), .numpy(), print(tensor) and synchronize() wait for all that was "
-		    "launched: "
-		    "do it once per N steps, or copy with non_blocking=True",
+		    "launched: do it once per N steps, or copy with non_blocking=True",
 	  .columns = TIMES,
 	  .outer = PYTHON,
 	  .inner = SYNC,
@@ -110,8 +109,7 @@ const struct hint_rule hint_rules[] = {
 	{ .code = "copy-host",
 	  .title = "the host is busy copying to or from the GPU",
 	  .remedy = "pin_memory=True in the DataLoader and .to(device, non_blocking=True); one "
-		    "copy per "
-		    "batch in place of many small ones",
+		    "copy per batch in place of many small ones",
 	  .columns = TIMES,
 	  .inner = COPY,
 	  .without = SYNC,
@@ -119,8 +117,7 @@ const struct hint_rule hint_rules[] = {
 	{ .code = "copy-device",
 	  .title = "the GPU is busy with copies from the host",
 	  .remedy = "keep on the GPU what is used again, copy smaller types (uint8, bfloat16) and "
-		    "convert "
-		    "there; sprof report --memcpy says how much is copied",
+		    "convert there; sprof report --memcpy says how much is copied",
 	  .columns = DEVICE,
 	  .inner = DEVICE_COPY,
 	  .min_percent = 10,
@@ -128,8 +125,7 @@ const struct hint_rule hint_rules[] = {
 	{ .code = "threads",
 	  .title = "threads of OpenMP or BLAS wait for each other",
 	  .remedy = "fewer threads: OMP_NUM_THREADS=N or torch.set_num_threads(N), no more than "
-		    "there are "
-		    "cores for all processes together",
+		    "there are cores for all processes together",
 	  .columns = TIMES,
 	  .inner = SPIN,
 	  .min_percent = 15,
@@ -137,8 +133,7 @@ const struct hint_rule hint_rules[] = {
 	{ .code = "imports",
 	  .title = "importing modules",
 	  .remedy = "sprof imports says which; record for longer, or attach with -p, to see the "
-		    "program "
-		    "itself",
+		    "program itself",
 	  .columns = TIMES,
 	  .inner = IMPORT,
 	  .min_percent = 30,
@@ -154,8 +149,7 @@ const struct hint_rule hint_rules[] = {
 	{ .code = "gc",
 	  .title = "Python's garbage collection",
 	  .remedy = "gc.freeze() after start-up and a higher gc.set_threshold(), or gc.disable() "
-		    "and a "
-		    "gc.collect() where a pause does no harm",
+		    "and a gc.collect() where a pause does no harm",
 	  .columns = TIMES,
 	  .inner = GC,
 	  .min_percent = 5 },

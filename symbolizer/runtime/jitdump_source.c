@@ -114,8 +114,7 @@ static void *source_open(const struct symbol_module *module)
 	}
 	if (jitdump_nr_reused(dump))
 		log_debug("jit-%u.dump: %zu addresses held several functions one after the other; "
-			  "they have "
-			  "the name of the last",
+			  "they have the name of the last",
 			  module->pid, jitdump_nr_reused(dump));
 	return dump;
 }

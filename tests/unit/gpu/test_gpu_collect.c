@@ -29,8 +29,7 @@ static void kernel_hangs_under_its_launch_and_its_ranges(void **state)
 	start(&s);
 	gpu_collect_finish(s.c, 1000);
 	assert_string_equal(name_stack(s.p, sample_in(s.p, COLUMN_GPU)),
-			    "train+0x1000;train+0x2000;train+0x3000;step;forward;"
-			    "gemm(float*)");
+			    "train+0x1000;train+0x2000;train+0x3000;step;forward;gemm(float*)");
 	assert_int_equal(sum_of(s.p, COLUMN_GPU), 1000);
 	assert_int_equal(sum_of(s.p, COLUMN_GPU_LAUNCHES), 2);
 	assert_null(sample_in(s.p, COLUMN_GPU_BYTES));

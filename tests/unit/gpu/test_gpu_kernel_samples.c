@@ -59,8 +59,7 @@ static void samples_hang_under_the_kernel_its_line_and_the_reason(void **state)
 	start(&s);
 	gpu_collect_finish(s.c, 1000);
 	assert_string_equal(name_stack(s.p, sample_in(s.p, COLUMN_GPU_SAMPLES)),
-			    "train+0x1000;train+0x2000;gemm(float*);model.cu:12;"
-			    "long_scoreboard");
+			    "train+0x1000;train+0x2000;gemm(float*);model.cu:12;long_scoreboard");
 	assert_int_equal(sum_of(s.p, COLUMN_GPU_SAMPLES), 7);
 	f = facts_of(&s, &nr);
 	assert_int_equal(nr, 1);

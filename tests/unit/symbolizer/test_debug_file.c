@@ -31,8 +31,7 @@ static void debug_file_is_found_by_link(void **state)
 	uint64_t inner = symbol_offset(path, "inner");
 
 	shell("cd '%s' && mkdir -p .debug 'D%s' && objcopy --only-keep-debug a x && mv x a.debug "
-	      "&& "
-	      "strip a && objcopy --add-gnu-debuglink=a.debug a && mv a.debug x",
+	      "&& strip a && objcopy --add-gnu-debuglink=a.debug a && mv a.debug x",
 	      dir, dir);
 	assert_lines(path, inner, debug_dir, "");
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
@@ -130,8 +129,7 @@ static void debug_files_are_looked_up_in_the_root_of_the_target(void **state)
 	int before = open(".", O_PATH | O_CLOEXEC);
 
 	shell("cd '%s' && mkdir -p root/debug root/.debug && objcopy --only-keep-debug a p.debug "
-	      "&& "
-	      "objcopy -S --add-gnu-debuglink=p.debug a program",
+	      "&& objcopy -S --add-gnu-debuglink=p.debug a program",
 	      (char *)*state);
 	assert_int_equal(chdir(*state), 0);
 	assert_int_equal(line_in_root(root, inner), 0);

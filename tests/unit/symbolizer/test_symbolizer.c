@@ -338,8 +338,7 @@ static void perf_map_of_a_container_is_found(void **state)
 	}
 	shell("mkdir '%s/tmp' && unshare -p -f -m sh -c '"
 	      "mount --bind \"$0/tmp\" /tmp; echo \"1000 10 inside\" >/tmp/perf-1.map; exec sleep "
-	      "30'"
-	      " '%s' >/dev/null 2>&1 & echo $! >'%s'; sleep 0.5",
+	      "30' '%s' >/dev/null 2>&1 & echo $! >'%s'; sleep 0.5",
 	      root, root, pid_file);
 	file = output_of("pgrep -P $(cat '%s')", pid_file);
 	assert_non_null(fgets(text, sizeof(text), file));

@@ -150,8 +150,7 @@ static void the_libcupti_of_a_host_is_compared_with_the_driver(void **state)
 	      "the driver is of an unknown version of CUDA, and no libcupti is in a usual folder",
 	      hint);
 	put(root, "/proc/driver/nvidia/version",
-	    "NVRM version: NVIDIA UNIX x86_64 Kernel Module  "
-	    "535.261.03  Mon\n");
+	    "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.261.03  Mon\n");
 	needs(root, GPU_NEED_CUPTI, false,
 	      "the driver is of CUDA 12, and no libcupti is in a usual folder", hint_12);
 	put(root, "/usr/local/cuda-13.0/extras/CUPTI/lib64/libcupti.so.13", "");
@@ -168,8 +167,7 @@ static void the_libcupti_of_a_host_is_compared_with_the_driver(void **state)
 	needs(root, GPU_NEED_CUPTI, true,
 	      "OK: the driver is of CUDA 12, libcupti of CUDA 12 is in /opt/cuda/lib64", "");
 	put(root, "/proc/driver/nvidia/version",
-	    "NVRM version: NVIDIA UNIX x86_64 Kernel Module  "
-	    "580.65.06  Mon\n");
+	    "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.65.06  Mon\n");
 	needs(root, GPU_NEED_CUPTI, true,
 	      "OK: the driver is of CUDA 13, libcupti of CUDA 13 is in "
 	      "/usr/local/cuda-13.0/extras/CUPTI/lib64",
