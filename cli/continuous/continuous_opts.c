@@ -19,7 +19,7 @@ static const struct argp_option options[] = {
 	{ "segment", OPT_SEGMENT, "TIME", 0,
 	  "How long a segment is (default: 60s); SIGHUP begins a new one at once", 0 },
 	{ "keep", OPT_KEEP, "TIME", 0,
-	  "Delete segments that are older (default: 24h); all: keep them", 0 },
+	  "Delete segments that are older than this (default: 24h); all: keep them", 0 },
 	{ "max-size", OPT_MAX_SIZE, "SIZE", 0,
 	  "Delete the oldest segments where the folder is larger (default: 2G); all: keep them",
 	  0 },

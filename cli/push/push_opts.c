@@ -33,7 +33,8 @@ static const struct argp_option options[] = {
 	{ "receiver", OPT_RECEIVER, "otlp|otlp-grpc|pyroscope|pyroscope-ingest|parca", 0,
 	  "What listens at URL (default: by its scheme, path or port)", 0 },
 	{ "label", OPT_LABEL, "KEY=VALUE", 0,
-	  "A label of all that is pushed; again for more: service, version, or a name of your own",
+	  "A label of all that is pushed: service, version, or a name of your own; may be given "
+	  "more than once",
 	  0 },
 	{ "token-file", OPT_TOKEN_FILE, "FILE", 0,
 	  "Holds the token for 'Authorization: Bearer' (or else $SPROF_PUSH_TOKEN)", 0 },
@@ -44,11 +45,11 @@ static const struct argp_option options[] = {
 	{ "spool", OPT_SPOOL, "DIR", 0,
 	  "Keep here what cannot be sent; the next push with this folder sends it", 0 },
 	{ "spool-size", OPT_SPOOL_SIZE, "SIZE", 0,
-	  "At most so much of it, the latest (default: 100M)", 0 },
+	  "Let the spool take at most that much; the oldest goes first (default: 100M)", 0 },
 	{ "push-timeout", OPT_PUSH_TIMEOUT, "TIME", 0,
-	  "Give one request up after this long (default: 10s)", 0 },
+	  "Give up a request after this time (default: 10s)", 0 },
 	{ "retry", OPT_RETRY, "TIME", 0,
-	  "Try again for this long where the receiver is down or busy (default: 30s)", 0 },
+	  "Go on trying for this time if the receiver is down or busy (default: 30s)", 0 },
 	{ 0 }
 };
 

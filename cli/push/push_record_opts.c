@@ -16,7 +16,7 @@ static const struct argp_option options[] = {
 	  "Send what is sampled to an engine that stores profiles, as sprof push does, while "
 	  "recording",
 	  0 },
-	{ "push-every", OPT_PUSH_EVERY, "TIME", 0, "How often (default: 15s)", 0 },
+	{ "push-every", OPT_PUSH_EVERY, "TIME", 0, "Push this often (default: 15s)", 0 },
 	{ 0 }
 };
 

@@ -46,7 +46,9 @@ static const struct argp_option options[] = {
 	  "taken then",
 	  0 },
 	{ "stop-on-range-end", OPT_STOP_ON_RANGE_END, NULL, 0,
-	  "Stop when that part ends for the first time (a program runs on, and is waited for)", 0 },
+	  "With --capture-range: stop when the first such part ends (a program runs on, and is "
+	  "waited for)",
+	  0 },
 	{ "output", 'o', "FILE", 0,
 	  "Recording (default: sprof.data; an existing one becomes FILE.old); %r stands for the "
 	  "rank in a distributed job, which is put before the extension where there is no %r",
@@ -72,16 +74,16 @@ static const struct argp_option options[] = {
 	{ "calls", OPT_CALLS, "FUNCTION", 0,
 	  "Count calls exactly: of native functions, [MODULE:]NAME where * stands for anything, or "
 	  "of all Python functions: python. gc, imports and collectives time Python's garbage "
-	  "collections and imports, and gloo's operations. Again for more; a call that is counted "
-	  "takes 1 us longer",
+	  "collections and imports, and gloo's operations. May be given more than once; a counted "
+	  "call takes 1 us longer",
 	  0 },
 	{ "max-memory", OPT_MAX_MEMORY, "SIZE", 0,
 	  "Take at most that much memory, 32M or more, whatever is mapped: stacks through files "
-	  "whose unwind rows do not fit are copied and unwound here",
+	  "whose unwind rows do not fit are copied, and unwound by the recorder",
 	  0 },
 	{ "metrics", OPT_METRICS, "[ADDR:]PORT", 0,
 	  "Serve the recorder's own counters to Prometheus, at http://ADDR:PORT/metrics (ADDR: "
-	  "127.0.0.1 unless said)",
+	  "127.0.0.1 by default)",
 	  0 },
 	{ "quiet", 'q', NULL, 0, "Print no progress and no summary", 0 },
 	{ 0 }

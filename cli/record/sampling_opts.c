@@ -47,11 +47,11 @@ static const struct argp_option options[] = {
 	  "Sample these processes, by number or name, and all that they have started or will start",
 	  0 },
 	{ "cgroup", OPT_CGROUP, "PATH", 0,
-	  "Sample the processes of this cgroup (version 2) and of those below it, also such that "
-	  "come later; again for more: as in /proc/PID/cgroup, or below /sys/fs/cgroup",
+	  "Sample the processes of this cgroup (version 2) and of those below it, now and later; "
+	  "PATH is as in /proc/PID/cgroup, or below /sys/fs/cgroup; may be given more than once",
 	  0 },
 	{ "user", 'u', "USER", 0,
-	  "Sample the processes of this user, by name or number, also such that come later", 0 },
+	  "Sample the processes of this user, by name or number, now and later", 0 },
 	{ "no-children", OPT_NO_CHILDREN, NULL, 0,
 	  "Sample the named processes or the program alone, without what they start", 0 },
 	{ "all", 'a', NULL, 0, "Sample the whole system", 0 },
@@ -73,8 +73,8 @@ static const struct argp_option options[] = {
 	  "CATEGORY:NAME of a tracepoint, r1a8, names of the host's PMUs; see sprof-record(1)",
 	  0 },
 	{ "count", 'c', "PERIOD", 0,
-	  "Take a sample every so many of these events, 1 = of each (default: as often as --freq "
-	  "says; of a tracepoint: 1)",
+	  "With -e: take a sample at every PERIODth event (default: as often as --freq says; of a "
+	  "tracepoint, at each)",
 	  0 },
 	{ "debuginfod", OPT_DEBUGINFOD, NULL, 0,
 	  "At the end, fetch debug files that this machine lacks from the servers in "
@@ -107,8 +107,8 @@ static const struct argp_option options[] = {
 	  "with -a): the column latency shows what the elapsed time goes to, serial code most",
 	  0 },
 	{ "wait-period", OPT_WAIT_PERIOD, "TIME", 0,
-	  "With --clock wall or off: sample all waits of that time and longer, if that is at most "
-	  "2000 a second; of shorter ones, one for each such time (default: 1ms)",
+	  "With --clock wall or off: sample each wait of this time or longer, up to 2000 a second; "
+	  "of shorter waits, one each time that they add up to this time (default: 1ms)",
 	  0 },
 	{ "wakers", OPT_WAKERS, NULL, 0,
 	  "With --clock wall or off: on top of the stack of a wait, show which thread ended it, "

@@ -16,12 +16,13 @@ static const struct argp_option options[] = {
 	  "recorded, or of a process or cgroup: cpu@PID=90%, oom@/shop.slice",
 	  0 },
 	{ "trigger-keep", OPT_KEEP, "TIME", 0,
-	  "What is kept for good of the time before (default: 5m)", 0 },
-	{ "trigger-rate", OPT_RATE, "HZ", 0, "Samples per second afterwards (default: 999)", 0 },
+	  "How much of the time before a trigger is kept for good (default: 5m)", 0 },
+	{ "trigger-rate", OPT_RATE, "HZ", 0,
+	  "Samples per second and CPU after a trigger (default: 999)", 0 },
 	{ "trigger-for", OPT_FOR, "TIME", 0,
-	  "How long it samples that often; that time is kept, too (default: 2m)", 0 },
+	  "How long it samples at --trigger-rate; that time is kept, too (default: 2m)", 0 },
 	{ "trigger-max-size", OPT_MAX_SIZE, "SIZE", 0,
-	  "Triggers keep nothing more where that much is kept (default: 1G)", 0 },
+	  "Triggers keep nothing more once they have kept that much (default: 1G)", 0 },
 	{ 0 }
 };
 
