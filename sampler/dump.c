@@ -133,8 +133,6 @@ static bool open_module(void *context, uint64_t module, struct snapshot_file *re
 	return snapshot_open_module(s->files, module, ret);
 }
 
-/* ---- one thread */
-
 /*
  * Copies the stack from `sp` up to the first page that is not mapped; returns the number of bytes.
  * A read of a page in a file whose server does not answer cannot even be killed: a reader makes it.
@@ -227,8 +225,6 @@ static bool take_thread(struct dump_state *s, struct dump_thread *t)
 	return !s->is_python || !s->python->broken || t->stopped_ns < DUMP_STOP_MS * 1000000ull;
 }
 
-/* ---- asyncio */
-
 static uint32_t stack_of_task(struct dump_state *s, const struct python_task *t)
 {
 	const uint64_t *frames = s->tasks.frames + t->first_frame;
@@ -261,8 +257,6 @@ static void list_tasks(struct dump *d)
 		};
 	}
 }
-
-/* ---- the dump */
 
 static struct dump *dump_alloc(pid_t pid, const struct sandbox *sandbox)
 {

@@ -87,8 +87,6 @@ bool alloc_finder_has_unread(const struct alloc_finder *f)
 	return f->has_unread;
 }
 
-/* ---- mappings */
-
 static struct text *find_text(const struct alloc_finder *f, const struct file_mapping *m)
 {
 	for (size_t i = 0; i < f->nr_texts; i++)
@@ -166,8 +164,6 @@ static void read_texts(struct alloc_finder *f)
 	fclose(maps);
 	forget_unmapped(f);
 }
-
-/* ---- functions */
 
 static bool is_pythons(unsigned int entry)
 {

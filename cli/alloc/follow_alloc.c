@@ -65,8 +65,6 @@ void follow_alloc_free(struct follow_alloc *f)
 	free(f);
 }
 
-/* ---- one process */
-
 static int hook(struct follow_alloc *f, pid_t pid, struct inject_reason *reason)
 {
 	struct followed p = { pid, proc_life_program(pid),
@@ -120,8 +118,6 @@ int follow_alloc_add(struct follow_alloc *f, pid_t pid)
 		log_hint("--alloc=growth hooks nothing, and shows where its memory in RAM grows");
 	return err;
 }
-
-/* ---- all of them */
 
 /* Hooks a child. If that fails, follow_alloc_say_missed() counts it. */
 static void hook_quietly(struct follow_alloc *f, pid_t pid)

@@ -158,8 +158,6 @@ void record_alloc_free(struct record_alloc *a)
 	free(a);
 }
 
-/* ---- a program that is started */
-
 static int cannot_start(int err)
 {
 	log_error(-err, "stop the program at its entry point");

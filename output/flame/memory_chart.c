@@ -288,8 +288,6 @@ static void add_chart(struct buffer *b, struct chart *c)
 	free(c->lines);
 }
 
-/* ---- memory of processes */
-
 /* Appends the points of a process. */
 static void add_points(struct chart *c, size_t *capacity, const struct live_block *blocks,
 		       size_t nr, uint32_t pid)
@@ -332,8 +330,6 @@ static void add_host_chart(struct buffer *b, const struct profile *p)
 	free((void *)c.rows);
 	free(blocks);
 }
-
-/* ---- memory of tensors */
 
 static void add_tensor_chart(struct buffer *b, const struct profile *p)
 {

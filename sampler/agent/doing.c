@@ -46,8 +46,6 @@ static __u64 lateness(const struct agent_region *r, const struct agent_slot *s,
 	return more + (t->time_ns + r->period_ns - s->expiry_ns) % r->period_ns;
 }
 
-/* ---- what an aborted call had still to wait */
-
 /* 0: there is no time at the address. */
 static __u64 time_at(__u64 address)
 {

@@ -19,8 +19,6 @@
 #define SIGEV_SIGNAL 0
 #define FIRST_SAMPLE 0x53505246u /* the upper half of si_value before there is a region */
 
-/* ---- the environment */
-
 static const char *read_number(const char *text, __u32 base, __u64 *ret)
 {
 	*ret = 0;
@@ -49,8 +47,6 @@ static int read_environment(void)
 	agent_own.recorder = (__s32)recorder;
 	return agent_own.name && agent_own.period_ns >= 1000;
 }
-
-/* ---- joining */
 
 /* Has the recording ended, by its state or because the recorder has been silent for too long? */
 static int is_over(const struct agent_region *r)
@@ -105,8 +101,6 @@ static void join_once(void)
 	__atomic_store_n(&agent_own.home->joining, HAS_JOINED, __ATOMIC_RELEASE);
 }
 
-/* ---- for the other files */
-
 struct agent_start *agent_take_start(void)
 {
 	struct agent_region *r;
@@ -141,8 +135,6 @@ void agent_settle(void)
 {
 	agent_ask_to_settle(agent_own.name);
 }
-
-/* ---- our signal */
 
 static int is_of(const struct agent_region *r, const struct agent_siginfo *info)
 {
@@ -215,8 +207,6 @@ static int install_handler(void)
 	return 1;
 }
 
-/* ---- being woken */
-
 /* Is there another recorder, and does it live? The region of one that does not is retired. */
 static int is_taken(void)
 {
@@ -250,8 +240,6 @@ static void wake(__u64 name)
 	}
 	__atomic_store_n(&agent_own.home->joining, HAS_JOINED, __ATOMIC_RELEASE);
 }
-
-/* ---- the start */
 
 /*
  * Sets a timer for the first tick that meets the process, whichever thread that is: weight_of() in

@@ -48,8 +48,6 @@ struct reader {
 	uint8_t record[MAX_RECORD];
 };
 
-/* ---- the ring of samples */
-
 static void copy_out(const struct reader *r, void *to, uint64_t at, size_t size)
 {
 	size_t offset = at & (r->config.ring_size - 1), first = r->config.ring_size - offset;

@@ -79,8 +79,6 @@ void frame_walk_init(struct frame_walk *r, const struct reader_targets *targets,
 	r->allowed_at_ns = monotonic_ns();
 }
 
-/* ---- reading memory */
-
 /* After the deadline nothing is read, so whatever the target shows ends all loops over it. */
 static bool read_directly(struct frame_walk *r, void *to, size_t size, uint64_t address)
 {
@@ -121,8 +119,6 @@ static int read_for_list(void *context, void *to, uint32_t size, uint64_t addres
 {
 	return read_memory(context, to, size, address);
 }
-
-/* ---- sending */
 
 /*
  * Reserves a record of the ring: its kind, the process, and nr words more. false: there is no room.
@@ -254,8 +250,6 @@ static __always_inline void py_take_frames(const struct py_layout *l, struct py_
 	runs->walk.broken = 1;
 	runs->walk.frame = 0;
 }
-
-/* ---- one stack */
 
 /* The number of a thread in its own PID namespace. */
 static int32_t own_tid(int32_t tid)

@@ -98,8 +98,6 @@ static struct snapshot_result unwind(struct source *s, const struct process *p, 
 	return snapshot_unwind(s->unwinder, &sample, frames, MAX_USER_FRAMES);
 }
 
-/* ---- samples */
-
 /*
  * Unwinds the user's part of the stack into `w`; user[] holds its frames. *ret_gil: enum
  * profile_gil.
@@ -183,8 +181,6 @@ static void on_sample(struct source *s, const struct perf_record *r)
 	sample.stack = stack.stack;
 	sample_sink_sample(&s->out, &sample, stack);
 }
-
-/* ---- the queue */
 
 static void on_queued(void *context, int kind, const void *data, size_t size)
 {

@@ -26,8 +26,6 @@
 #define MAX_LOOKS 8   /* at mappings of processes, in one round */
 #define NOBODY 65534u /* is charged for a process that has ended before its user was read */
 
-/* ---- mapped files */
-
 static void on_file(void *context, struct mapped_file *file)
 {
 	struct source *s = context;
@@ -102,8 +100,6 @@ void perf_take_tables(struct source *s)
 	}
 }
 
-/* ---- threads */
-
 static struct perf_thread *add_thread(struct source *s, pid_t tid)
 {
 	struct perf_thread *t, *next;
@@ -136,8 +132,6 @@ const char *perf_thread_comm(struct source *s, pid_t pid, pid_t tid)
 	}
 	return t->comm;
 }
-
-/* ---- processes */
 
 static struct process *find_process(struct source *s, pid_t pid)
 {

@@ -169,8 +169,6 @@ int python_stacks_event_fd(const struct python_stacks *s)
 	return s->wake_fd;
 }
 
-/* ---- targets */
-
 /* Its place in the table, or -1. */
 static int place_of(const struct python_stacks *s, pid_t pid)
 {
@@ -244,8 +242,6 @@ void python_stacks_forget(struct python_stacks *s, const struct process *p)
 	if (s)
 		remove_target(s, p->pid);
 }
-
-/* ---- readers */
 
 static void start_readers(struct python_stacks *s, const struct perf_events *events)
 {
@@ -392,8 +388,6 @@ bool python_stacks_poll(struct python_stacks *s, const struct perf_events *event
 	return s->started;
 }
 
-/* ---- samples that wait */
-
 void python_stacks_on_record(struct python_stacks *s, const struct perf_record *r)
 {
 	if (!s)
@@ -433,8 +427,6 @@ uint64_t python_stacks_horizon(struct python_stacks *s)
 	}
 	return horizon;
 }
-
-/* ---- merging */
 
 static bool merge(struct python_stacks *s, const struct waiting *found,
 		  const struct py_layout *layout, const struct snapshot_result *native,

@@ -228,8 +228,6 @@ bool perf_events_count_ns(const struct perf_events *e)
 	return e->attr.type == PERF_TYPE_SOFTWARE;
 }
 
-/* ---- opening */
-
 static bool is_watched(const struct perf_events *e, pid_t tid)
 {
 	struct watched *w;
@@ -445,8 +443,6 @@ void perf_events_disable(struct perf_events *e)
 	for (size_t i = 0; i < e->nr_fds; i++)
 		ioctl(e->fds[i], PERF_EVENT_IOC_DISABLE, 0);
 }
-
-/* ---- reading */
 
 int perf_events_add_to_epoll(struct perf_events *e, int epoll_fd)
 {

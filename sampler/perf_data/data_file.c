@@ -59,8 +59,6 @@ static struct section take_section(struct cursor *b)
 	return s;
 }
 
-/* ---- events */
-
 /* `ids`: 8 bytes each. */
 static void add_event(struct perf_data_file *f, struct cursor attr, struct cursor ids)
 {
@@ -122,8 +120,6 @@ const struct perf_data_event *perf_data_file_event(const struct perf_data_file *
 	}
 	return f->nr_events && !any ? f->events : NULL;
 }
-
-/* ---- records */
 
 /*
  * Records that are not samples end with the event's ids: how far before the end does the time lie?
@@ -281,8 +277,6 @@ static int read_records(struct perf_data_file *f, struct section data)
 		qsort(f->places, f->nr_places, sizeof(*f->places), compare_places);
 	return err;
 }
-
-/* ---- the file */
 
 static void read_features(struct perf_data_file *f, struct section data, const uint64_t *bits)
 {

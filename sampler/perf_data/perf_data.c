@@ -89,8 +89,6 @@ static struct snapshot_result unwind(struct reader *r, const struct process *p,
 	return snapshot_unwind(r->unwinder, &sample, frames, MAX_USER_FRAMES);
 }
 
-/* ---- samples */
-
 static void walk_user(struct reader *r, const struct process *p, struct perf_data_sample *s,
 		      struct walked *w)
 {
@@ -178,8 +176,6 @@ static void on_record(struct reader *r, const struct perf_data_record *record)
 	default: perf_data_tables_take(&r->tables, record);
 	}
 }
-
-/* ---- the file */
 
 static bool is_dummy(const struct perf_event_attr *attr)
 {

@@ -92,8 +92,6 @@ void perf_data_tables_fini(struct perf_data_tables *t)
 	*t = (struct perf_data_tables){ 0 };
 }
 
-/* ---- files */
-
 static void find_build_id(const struct perf_data_tables *t, const char *path,
 			  struct identity *identity)
 {
@@ -236,8 +234,6 @@ static struct mapped_file *file_behind(struct perf_data_tables *t, const struct 
 	return file_code(t, m);
 }
 
-/* ---- processes and threads */
-
 static struct process *find_process(const struct perf_data_tables *t, uint32_t pid)
 {
 	pid_t key = (pid_t)pid;
@@ -291,8 +287,6 @@ const char *perf_data_comm(struct perf_data_tables *t, uint32_t tid)
 
 	return thread ? thread->comm : none;
 }
-
-/* ---- records */
 
 static void on_comm(struct perf_data_tables *t, const struct perf_data_record *r, struct cursor b)
 {

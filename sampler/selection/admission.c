@@ -97,8 +97,6 @@ void admission_add(struct admission *a, pid_t pid)
 		t->start = life.start;
 }
 
-/* ---- who comes */
-
 static bool is_target(const struct admission *a, pid_t pid)
 {
 	struct known_target *t;

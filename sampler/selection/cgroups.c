@@ -21,8 +21,6 @@
 #define MAX_DEPTH 32
 #define MAX_GROUPS 65536
 
-/* ---- finding a cgroup */
-
 /* Where cgroup2 is mounted; the caller frees it. */
 static char *find_mount(void)
 {
@@ -100,8 +98,6 @@ int cgroup_open(const char *folder)
 	close(fd);
 	return -ENOTSUP;
 }
-
-/* ---- its processes */
 
 struct visit {
 	void (*fn)(void *context, pid_t pid);

@@ -55,8 +55,6 @@ void process_tree_fini(struct process_tree *t)
 	*t = (struct process_tree){ 0 };
 }
 
-/* ---- children */
-
 /* The recorder may be a child of what it records: it leaves itself out, and so its own children. */
 static void add_child(void *tree, pid_t pid)
 {
@@ -114,8 +112,6 @@ size_t process_tree_look(struct process_tree *t)
 			proc_life_children(t->members[i].pid, add_child, t);
 	return t->nr - before;
 }
-
-/* ---- all of them */
 
 static void report_found(const struct process_tree *t, size_t nr)
 {

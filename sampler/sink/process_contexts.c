@@ -135,8 +135,6 @@ bool process_contexts_find(const struct process_contexts *c, pid_t pid, const ch
 	return true;
 }
 
-/* ---- looks */
-
 static void refuse(struct process_contexts *c, const struct known *k, const char *why)
 {
 	if (c->nr_refused++ < MAX_SAID)

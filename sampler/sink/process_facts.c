@@ -133,8 +133,6 @@ void process_facts_forget(struct process_facts *f)
 	forget_all(f);
 }
 
-/* ---- reading */
-
 /* The path of a line; NULL: it has another form. */
 static const char *path_of(const char *line)
 {
@@ -207,8 +205,6 @@ static bool read_process(const struct process_facts *f, struct known *k)
 	read_cgroup(k);
 	return true;
 }
-
-/* ---- the sink */
 
 static void tell(const struct process_facts *f, struct sink *sink, const struct known *k)
 {

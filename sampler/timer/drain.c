@@ -182,8 +182,6 @@ static struct snapshot_result unwind(struct timer_drain *d, const struct timer_p
 	return result;
 }
 
-/* ---- stacks */
-
 /* A hash of everything that a walked stack is made of. */
 static uint64_t key_of(const struct queued *q, const struct interruption *what)
 {
@@ -326,8 +324,6 @@ static void on_queued(void *context, int kind, const void *data, size_t size)
 	timer_missed_weigh(p, sample.weight);
 	sample_sink_sample(&d->out, &sample, stack);
 }
-
-/* ---- the rings */
 
 struct reading {
 	struct timer_drain *drain;

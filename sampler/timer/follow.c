@@ -93,8 +93,6 @@ void timer_follow_free(struct timer_follow *f)
 	free(f);
 }
 
-/* ---- children */
-
 static void add_child(struct timer_follow *f, pid_t pid, uint64_t base_ns, bool old)
 {
 	struct proc_life life;
@@ -171,8 +169,6 @@ static void look_around(struct timer_follow *f)
 		add_children(f, c->pid);
 }
 
-/* ---- each of them */
-
 /* CPU time that a process may use until it is clear that it does not come by itself. */
 static uint64_t patience_ns(struct timer_follow *f)
 {
@@ -230,8 +226,6 @@ static bool reach(struct timer_follow *f, struct child *c)
 			 reason.why[0] ? reason.why : strerror(-err));
 	return !err;
 }
-
-/* ---- those that there are when the recording begins */
 
 static int add_started(void *context, pid_t pid)
 {

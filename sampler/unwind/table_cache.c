@@ -69,8 +69,6 @@ struct table_cache {
 	uint64_t bytes_stored; /* since old entries were removed last; at first: never */
 };
 
-/* ---- life */
-
 struct table_cache *table_cache_new(int folder, uint64_t bytes_max)
 {
 	struct table_cache *c = xcalloc(1, sizeof(*c));
@@ -98,8 +96,6 @@ struct table_cache *table_cache_open(void)
 	log_debug("unwind tables are not kept: %s", why);
 	return NULL;
 }
-
-/* ---- keys */
 
 static int64_t ns_of(const struct timespec *t)
 {
@@ -218,8 +214,6 @@ static void name_of(const struct entry_header *h, char name[NAME_MAX + 1])
 	snprintf(name + at, NAME_MAX - (size_t)at, "-%016llx" SUFFIX, (unsigned long long)hash);
 }
 
-/* ---- reading */
-
 static uint64_t check_of(const struct entry_header *h)
 {
 	return XXH3_64bits(h, offsetof(struct entry_header, check));
@@ -320,8 +314,6 @@ int table_cache_load(struct table_cache *c, const struct table_key *key, struct 
 	return err;
 }
 
-/* ---- old entries go */
-
 struct old_entry {
 	int64_t used_ns;
 	uint64_t bytes;
@@ -393,8 +385,6 @@ static void make_room(struct table_cache *c, uint64_t bytes)
 	}
 	free(entries);
 }
-
-/* ---- writing */
 
 /* Writes the entry under a name of its own first: a reader never sees half of one. */
 static int write_entry(struct table_cache *c, const struct entry_header *h, const void *table)

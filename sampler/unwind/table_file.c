@@ -53,8 +53,6 @@ int table_file_write(int fd, const struct unwind_table *t, const struct rule_set
 	return err ? err : full_write(fd, t->words, t->nr_words * sizeof(*t->words));
 }
 
-/* ---- reading */
-
 /* The file while it is checked. */
 struct reader {
 	struct unwind_table *table;

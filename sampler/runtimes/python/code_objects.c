@@ -119,8 +119,6 @@ bool python_codes_add(struct python_codes *codes, uint64_t group, const struct c
 	return kept;
 }
 
-/* ---- what records say */
-
 static void set_size(struct python_codes *codes, struct python_code *code, size_t size)
 {
 	codes->nr_bytes += size - code->nr_bytes;

@@ -109,8 +109,6 @@ struct python_stopped *python_stopped_new(size_t max_words)
 	return s;
 }
 
-/* ---- code objects */
-
 /* Reads a str: its last CODE_NAME_SIZE bytes at most. */
 static void read_string(const struct py_layout *l, uint64_t address, struct code_string *to)
 {
@@ -170,8 +168,6 @@ static uint64_t frame_word(struct python_reader *reader, const struct py_walk *w
 		*known = (struct known_code){ w->code, add_code(reader, w) };
 	return FRAME_PYTHON | known->id << CODE_POSITION_BITS | position;
 }
-
-/* ---- frames */
 
 static void add_word(struct walk *k, uint64_t word)
 {

@@ -149,8 +149,6 @@ static void reverse(uint64_t *words, size_t nr)
 	}
 }
 
-/* ---- awaiters */
-
 static void add_awaiters(struct tasks_walk *k, uint64_t future, size_t first, int depth);
 
 static void add_awaiter(struct tasks_walk *k, uint64_t object, size_t first, int depth)
@@ -193,8 +191,6 @@ static void add_awaiters(struct tasks_walk *k, uint64_t future, size_t first, in
 			add_awaiter(k, entry[0], first, depth);
 	}
 }
-
-/* ---- tasks */
 
 /* A task without a name of its own has a number, an int. */
 static char *read_name(struct tasks_walk *k, uint64_t object)
@@ -310,8 +306,6 @@ void python_tasks_drop(struct python_tasks *tasks, pid_t tid)
 		free(t->name);
 	}
 }
-
-/* ---- by address */
 
 struct place {
 	uint64_t address;

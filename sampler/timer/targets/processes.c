@@ -42,8 +42,6 @@ int timer_processes_init(struct timer_processes *s, const struct timer_region_co
 	return timer_publish_init(&s->publish, stats, limits, sandbox, cache);
 }
 
-/* ---- mappings */
-
 /* What is known of runtime code outlives a new list of mappings. */
 static void keep_runtime(struct runtime_regions *now, struct runtime_regions *before)
 {
@@ -99,8 +97,6 @@ void timer_reread(struct timer_processes *s, struct timer_process *p, uint64_t s
 	if (!p->ended_ns && p->maps.read_ns < since_ns)
 		read_maps(s, p);
 }
-
-/* ---- processes */
 
 static void free_process(struct timer_process *p)
 {

@@ -153,8 +153,6 @@ void timer_region_stop(struct timer_region *r)
 	__atomic_store_n(&r->shared->state, AGENT_OFF, __ATOMIC_RELEASE);
 }
 
-/* ---- rings */
-
 static bool is_sound(const struct agent_sample *s, const uint64_t *words, size_t nr)
 {
 	struct agent_snapshot snapshot;
