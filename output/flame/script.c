@@ -13,6 +13,7 @@
 #include "output/flame/web/flame.js.h"
 #include "output/flame/web/flame_data.js.h"
 #include "output/flame/web/flame_draw.js.h"
+#include "output/flame/web/flame_large.js.h"
 #include "output/flame/web/flame_map.js.h"
 #include "output/flame/web/flame_read.js.h"
 #include "output/flame/web/flame_search.js.h"
@@ -53,6 +54,7 @@ void script_add(struct buffer *b, bool page)
 {
 	buffer_add_string(b, "(function () {\n\"use strict\";\n");
 	add_part(b, flame_data_js);
+	add_part(b, flame_large_js);
 	add_part(b, flame_text_js);
 	add_part(b, flame_tree_js);
 	add_part(b, flame_draw_js);

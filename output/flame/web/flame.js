@@ -14,7 +14,7 @@ function breadcrumb(line, limit) {
 	const path = [], {tree, node} = view, about = mode.sandwich >= 0 ? "callers and callees of " : "";
 	let used = 0;
 
-	for (let i = node; ; i = tree.parent[i]) {
+	for (let i = node; ; i = tree.parent.at(i)) {
 		const f = functions[tree.fn[i]], name = elide(f.short, 40);
 		used += columns(name) + 3;
 		if (used > limit - 30)

@@ -9,7 +9,8 @@
  * A tree is {nr, fn, depth, parent, end, inlined, self, samples, total, totalSamples}: arrays by
  * node in depth-first order, where nodes [i, end[i]) are node i and everything below it. The tree
  * of a diff has the last four also in `before`. Shares are parts of `whole` and `wholeSamples`;
- * `metric` tells the unit.
+ * `metric` tells the unit. A large tree has no arrays of ends, parents and totals (flame_large.js), so
+ * code that meets any tree says end.at(node) and so on.
  *
  * `flags` are those of the data (output/flame/svg_data.h), where the tree comes from there.
  *
@@ -27,8 +28,8 @@ const KIND_SPACE = -1;
 const KINDS = ["native", "kernel", "jit", "marker", "thread",
 	"python", "gpu", "range", "unknown", "wait"];
 const FINEST_WHOLE = 2 ** 40, RECENT = 3;
-/* The first depth that 16 bits do not hold. */
-const SMALL_DEPTH = 2 ** 16;
+/* By the type of the depths that a tree has so far: the first depth that it does not hold, and a type that does. */
+const DEPTHS = new Map([[Uint8Array, [2 ** 8, Uint16Array]], [Uint16Array, [2 ** 16, Uint32Array]], [Uint32Array, [Infinity, null]]]);
 
 let functions = [], modules = [], files = [];
 /* {name, title, measure, events, exact} of the column; measure formats a value, null = plain */
@@ -162,35 +163,21 @@ function resized(Type, size, old) {
 	return array;
 }
 
-/* The nodes on the path from the root to the latest node: by depth. */
-class Path {
-	constructor() {
-		this.grow(1024);
-	}
-
-	grow(capacity) {
-		this.capacity = capacity;
-		this.node = resized(Uint32Array, capacity, this.node);
-		this.fn = resized(Uint32Array, capacity, this.fn);
-		this.before = resized(Float64Array, capacity, this.before); /* the selves of all nodes before it */
-	}
-}
-
 /*
- * Reads the nodes of a tree, and sets their ends and totals where their subtrees end. A function is mostly told
- * by its place among those that its parent's function called last, which are in `recent`, three for each
- * function.
+ * Reads the depths and functions of the nodes of a tree. A function is mostly told by its place among those that its
+ * parent's function called last, which are in `recent`, three for each function. `path` has the functions on the path
+ * from the root to the latest node.
  */
 class NodeDecoder {
 	constructor(bytes, calls, tree) {
 		const recent = new Uint32Array(functions.length * RECENT);
-		Object.assign(this, {bytes, calls, tree, recent, path: new Path(), i: 1, at: 0, call: 0, deep: 0, sum: tree.self[0]});
+		Object.assign(this, {bytes, calls, tree, recent, path: new Uint32Array(1024), i: 1, at: 0, call: 0, deep: 0});
 	}
 
 	/* Reads the nodes before `to`. Written out, because there may be millions of them. */
 	read(to) {
-		const {bytes, calls: [low, high, ...higher], tree, recent, path} = this, {parent, fn, end, total, self} = tree;
-		let {depth, inlined} = tree, {node: nodes, fn: last, before, capacity} = path, {i, at, call, deep, sum} = this;
+		const {bytes, calls: [low, high, ...higher], tree, recent} = this, {fn} = tree;
+		let {depth, inlined} = tree, [deepest, Deeper] = DEPTHS.get(depth.constructor), {path: last, i, at, call, deep} = this;
 		for (; i < to; i++) {
 			let step = bytes[at++];
 			if (step > 127) { /* a varint */
@@ -202,19 +189,14 @@ class NodeDecoder {
 						break;
 				}
 			}
-			const place = step & 3, up = step >>> 3, older = deep;
+			const place = step & 3, up = step >>> 3;
 			deep += 1 - up;
-			for (let level = older; level >= deep; level--) {
-				const node = nodes[level];
-				end[node] = i;
-				total[node] = sum - before[level];
+			if (deep === last.length)
+				last = resized(Uint32Array, 2 * deep, last);
+			if (deep === deepest) {
+				depth = tree.depth = new Deeper(depth);
+				[deepest, Deeper] = DEPTHS.get(Deeper);
 			}
-			if (deep === capacity) {
-				path.grow(capacity * 2);
-				({node: nodes, fn: last, before, capacity} = path);
-			}
-			if (deep === SMALL_DEPTH)
-				depth = tree.depth = Uint32Array.from(depth);
 			const slot = last[deep - 1] * RECENT, first = recent[slot], second = recent[slot + 1];
 			let f = place === 0 ? first : place === 1 ? second : place === 2 ? recent[slot + 2] : low[call] + (up ? last[deep] : 0);
 			if (place === 3) {
@@ -231,10 +213,6 @@ class NodeDecoder {
 					recent[slot + 2] = second;
 			}
 			last[deep] = fn[i] = f;
-			nodes[deep] = i;
-			before[deep] = sum;
-			sum += self[i];
-			parent[i] = nodes[deep - 1];
 			depth[i] = deep;
 			if (step & 4) {
 				if (!inlined.length)
@@ -242,16 +220,7 @@ class NodeDecoder {
 				inlined[i] = 1;
 			}
 		}
-		Object.assign(this, {i, at, call, deep, sum});
-	}
-
-	/* Ends the nodes on the path to the last one. */
-	finish() {
-		const {tree: {nr, end, total}, path: {node: nodes, before}, sum} = this;
-		for (let level = this.deep; level >= 0; level--) {
-			end[nodes[level]] = nr;
-			total[nodes[level]] = sum - before[level];
-		}
+		Object.assign(this, {path: last, i, at, call, deep});
 	}
 }
 
@@ -265,16 +234,14 @@ function makeDecoder(from, flags) {
 	const column = isDiff ? from.column : from.smallColumn; /* a diff scales its values */
 	const self = column(nr), samples = flags & FLAG_SAMPLES ? column(nr) : self;
 	/* Arrays are as small as they can be: a page of many nodes waits for its memory. */
-	const tree = {nr, self, samples, depth: new Uint16Array(nr), parent: new Uint32Array(nr), inlined: NONE_INLINED,
-		fn: functions.length > 0xffff ? new Uint32Array(nr) : new Uint16Array(nr), end: new Uint32Array(nr),
-		total: self instanceof Float64Array ? new Float64Array(nr) : new Uint32Array(nr)};
+	const tree = {nr, self, samples, depth: new Uint8Array(nr), inlined: NONE_INLINED,
+		fn: functions.length > 0xffff ? new Uint32Array(nr) : new Uint16Array(nr)};
 	return new NodeDecoder(bytes, calls, tree);
 }
 
-/* Completes the tree of a decoder that has read all nodes. */
-function finishTree(decoder, from, flags) {
-	const {tree} = decoder, {nr} = tree;
-	decoder.finish();
+/* Completes the tree of a decoder that has read all nodes. isRest: they are what an outline leaves out. */
+function finishTree({tree}, from, flags, isRest) {
+	const {nr} = tree;
 	if (isDiff) {
 		const before = from.column(nr);
 		tree.before = {self: before, samples: flags & FLAG_SAMPLES ? from.column(nr) : before};
@@ -282,13 +249,13 @@ function finishTree(decoder, from, flags) {
 	if (flags & FLAG_OUTLINE)
 		decodeOutline(from, tree, flags);
 	tree.flags = flags & ~FLAG_OUTLINE;
-	return addUp(tree, tree.total);
+	return isRest && !isDiff ? completeLarge(tree) : complete(tree);
 }
 
-function decodeTree(from, flags) {
+function decodeTree(from, flags, isRest) {
 	const decoder = makeDecoder(from, flags);
 	decoder.read(decoder.tree.nr);
-	return finishTree(decoder, from, flags);
+	return finishTree(decoder, from, flags, isRest);
 }
 
 /* What the nodes of an outline do not tell: what it leaves out, and the sums of all nodes by function. */
@@ -343,7 +310,7 @@ function decode(data, {name, title}) {
 	files = from.strings();
 	functions = decodeFunctions(from);
 	wholes = null;
-	base = decodeTree(from, flags);
+	base = decodeTree(from, flags, false);
 	timeline = flags & FLAG_TIMELINE ? decodeTimeline(from, flags) : null;
 }
 
@@ -354,7 +321,7 @@ function decodeWhole([data, rest], source) {
 		return;
 	const {sums} = base, from = reader(rest);
 	wholes = null;
-	base = Object.assign(decodeTree(from, base.flags), {sums});
+	base = Object.assign(decodeTree(from, base.flags, true), {sums});
 	if (timeline)
 		timeline.node = decodeSampleNodes(from, timeline);
 }
@@ -390,8 +357,8 @@ function putBelow(parts, source) {
 	metric = one.metric;
 	timeline = null;
 	const builder = new TreeBuilder(0);
-	trees.forEach(({nr, fn, parent, inlined, self, samples}, side) => {
-		const target = new Uint32Array(nr), weights = side ? [[], [], self, samples] : [self, samples];
+	trees.forEach((tree, side) => {
+		const {nr, fn, inlined, self, samples} = tree, parent = parentsOf(tree), target = new Uint32Array(nr), weights = side ? [[], [], self, samples] : [self, samples];
 		for (let i = 0; i < nr; i++) {
 			target[i] = i && builder.child(target[parent[i]], places[side][fn[i]], inlined[i]);
 			builder.put(target[i], weights, i);
@@ -424,14 +391,20 @@ async function load(index, other) {
 	return true;
 }
 
+/* A copy in which a number may be the sum of all. */
+const roomyCopy = values => values instanceof Uint8Array ? new Uint32Array(values) : values.slice();
+
 function totalsOf(tree, values) {
-	const totals = values instanceof Uint8Array ? Uint32Array.from(values) : values.slice(), {parent} = tree;
+	const totals = roomyCopy(values), {parent} = tree;
 	for (let i = tree.nr - 1; i > 0; i--)
 		totals[parent[i]] += totals[i];
 	return totals;
 }
 
-function parentsOf({nr, depth}) {
+/* The parents of all nodes, as an array. */
+function parentsOf({nr, depth, parent: known}) {
+	if (known instanceof Uint32Array)
+		return known;
 	const parent = new Uint32Array(nr), path = [0];
 	for (let i = 1; i < nr; i++) {
 		parent[i] = path[depth[i] - 1];
@@ -440,10 +413,10 @@ function parentsOf({nr, depth}) {
 	return parent;
 }
 
-/* Computes ends and totals from depths and selves, and parents where there are none. */
+/* Computes parents, ends and totals from depths and selves. */
 function complete(tree) {
-	const {nr, self} = tree, parent = tree.parent || (tree.parent = parentsOf(tree));
-	const end = tree.end = new Uint32Array(nr), total = self.slice();
+	const {nr, self} = tree, parent = tree.parent = parentsOf(tree);
+	const end = tree.end = new Uint32Array(nr), total = roomyCopy(self);
 
 	end[0] = nr;
 	for (let i = nr - 1; i > 0; i--) {
@@ -452,25 +425,26 @@ function complete(tree) {
 			end[above] = last;
 		total[above] += total[i];
 	}
-	return addUp(tree, total);
+	return addUp(tree, total, null);
 }
 
-function addUpOne(tree, total) {
+/* totalSamples: null if they are still to be added up. */
+function addUpOne(tree, total, totalSamples) {
 	tree.total = total;
-	tree.totalSamples = tree.samples === tree.self ? tree.total : totalsOf(tree, tree.samples);
-	tree.whole = tree.total[0];
-	tree.wholeSamples = tree.totalSamples[0];
+	tree.totalSamples = totalSamples || (tree.samples === tree.self ? total : totalsOf(tree, tree.samples));
+	tree.whole = total.at(0);
+	tree.wholeSamples = tree.totalSamples.at(0);
 	tree.sides = [{self: tree.self, total: tree.total}];
 	tree.unit = 1;
 }
 
-function addUp(tree, total) {
+function addUp(tree, total, totalSamples) {
 	const b = tree.before;
-	addUpOne(tree, total);
+	addUpOne(tree, total, totalSamples);
 	tree.metric = metric;
 	if (tree.other) {
 		tree.twin = {...tree, ...tree.other, metric: lower, twin: tree};
-		addUpOne(tree.twin, totalsOf(tree.twin, tree.twin.self));
+		addUpOne(tree.twin, totalsOf(tree.twin, tree.twin.self), null);
 	}
 	if (b) {
 		b.total = totalsOf(tree, b.self);

@@ -52,15 +52,15 @@ const butterflyView = (node, to, widthOf) => ({panels: shown.trees.map((tree, i)
 
 function widthOfRun({total, end: ends}, from, to) {
 	let width = 0;
-	for (let i = from; i < to; i = ends[i])
-		width += total[i];
+	for (let i = from; i < to; i = ends.at(i))
+		width += total.at(i);
 	return width;
 }
 
 const viewOf = (tree, node) => {
 	if (isButterfly())
-		return butterflyView(node, tree.end[node], t => t.total[node]);
-	const panels = tree.sides.map((side, i) => panel(tree, i, node, tree.end[node], side.total[node], tree === shown.trees[1]));
+		return butterflyView(node, tree.end.at(node), t => t.total.at(node));
+	const panels = tree.sides.map((side, i) => panel(tree, i, node, tree.end.at(node), side.total.at(node), tree === shown.trees[1]));
 	if (!node && tree === shown.trees[0] && shown.trees[1])
 		panels.push(...viewOf(shown.trees[1], 0).panels);
 	return {panels, tree, node};
@@ -99,11 +99,13 @@ const mayFold = ({depth, fn, calls: inTime}, i) => depth[i] > 1 && !(inTime && d
 
 /* The child whose total is `least` or more, or 0. */
 function childOf({end}, total, node, least) {
-	let left = total[node];
-	for (let i = node + 1; i < end[node] && left >= least; i = end[i]) {
-		if (total[i] >= least)
+	const last = end.at(node);
+	let left = total.at(node);
+	for (let i = node + 1; i < last && left >= least; i = end.at(i)) {
+		const width = total.at(i);
+		if (width >= least)
 			return i;
-		left -= total[i];
+		left -= width;
 	}
 	return 0;
 }
@@ -117,12 +119,12 @@ const framesOf = ({tree: {depth}, node, last}) => depth[last] - depth[node] + 1;
 function sameChange(tree, a, b) {
 	const {before, totalSamples, total} = tree;
 	return !before || level(selfChange(tree, a)) === UNCHANGED && level(totalChange(tree, a)) === level(totalChange(tree, b)) &&
-		!before.totalSamples[a] === !before.totalSamples[b] && !total[a] === !total[b];
+		!before.totalSamples[a] === !before.totalSamples[b] && !total.at(a) === !total.at(b);
 }
 
 /* {last, next} of a fold that begins with a node, or null. */
 function foldAt(tree, total, node) {
-	const least = total[node] - Math.floor(total[node] / FOLD_SLACK);
+	const width = total.at(node), least = width - Math.floor(width / FOLD_SLACK);
 	let last = 0, next = node, child;
 	while (mayFold(tree, next) && (child = childOf(tree, total, next, least)) && sameChange(tree, next, node)) {
 		last = next;
@@ -166,32 +168,32 @@ function layOutPanel(result, {tree, side, from, to, x: start, width: wide, whole
 	for (let i = from; i < to;) {
 		const level = depth[i] - top, only = at.only[level], first = i === from;
 		if (only && only !== i) {
-			i = end[i];
+			i = end.at(i);
 			continue;
 		}
 		const x = at.x[level], row = at.row[level], short = at.short[level], last = result[result.length - 1];
-		const width = total[i], box = () => ({tree, node: i, end: 0, last: 0, level: row, x, width, whole, removed, down});
+		const width = total.at(i), box = () => ({tree, node: i, end: 0, last: 0, level: row, x, width, whole, removed, down});
 		at.x[level] += width;
 		if (tree.calls && functions[tree.fn[i]].kind === KIND_SPACE) {
 			if (width >= minWidth)
 				result.push({...box(), space: true});
 			i++;
 		} else if (!width && i) {
-			i = end[i];
+			i = end.at(i);
 		} else if (i && !first && (width < least(short) || row + 1 >= maxRows || cuts && cuts[i]) ||
-		    first && to !== end[i] && width < minWidth) {
+		    first && to !== end.at(i) && width < minWidth) {
 			if (last && last.end === i && last.level === row && last.removed === removed &&
-			    last.tree === tree && parent[last.node] === parent[i] && last.width < widest) {
-				last.end = end[i];
+			    last.tree === tree && parent.at(last.node) === parent.at(i) && last.width < widest) {
+				last.end = end.at(i);
 				last.width += width;
 			} else {
-				result.push({...box(), end: end[i]});
+				result.push({...box(), end: end.at(i)});
 			}
-			i = end[i];
+			i = end.at(i);
 		} else {
 			const fold = limits.folded && i && !first && !only && !chain.has(i) && foldAt(tree, total, i);
 			const open = fold && isUnfolded(tree, i);
-			for (let up = fold ? fold.next : i; up !== i; up = parent[up]) {
+			for (let up = fold ? fold.next : i; up !== i; up = parent.at(up)) {
 				if (open)
 					chain.set(up, up < fold.last);
 				else
@@ -233,8 +235,8 @@ function layOutWithin(panels, most, how) {
 function ancestors({tree, whole, down}) {
 	const above = [], {parent} = tree;
 	for (let i = view.node; i;) {
-		i = parent[i];
-		above.push({tree, node: i, end: 0, last: 0, x: 0, width: whole, whole, faded: true, removed: !tree.total[i], down});
+		i = parent.at(i);
+		above.push({tree, node: i, end: 0, last: 0, x: 0, width: whole, whole, faded: true, removed: !tree.total.at(i), down});
 	}
 	above.reverse();
 	const nr = above.length - LOWEST_ANCESTORS - NEXT_ANCESTORS;
@@ -330,10 +332,10 @@ function rect(x, width, whole, y, height, name) {
 function colorOf({nr, fn, parent}, node) {
 	const isWait = i => functions[fn[i]].color[0] === "w", isReason = i => !functions[fn[i]].isObject;
 	let top = node;
-	while (isWait(node) && isWait(parent[top]))
-		top = parent[top];
+	while (isWait(node) && isWait(parent.at(top)))
+		top = parent.at(top);
 	let reason = isReason(top) ? top : node;
-	while (!isReason(reason) && reason + 1 < nr && parent[reason + 1] === reason && isWait(reason + 1))
+	while (!isReason(reason) && reason + 1 < nr && parent.at(reason + 1) === reason && isWait(reason + 1))
 		reason++;
 	return functions[fn[isReason(reason) ? reason : top]].color;
 }
@@ -343,7 +345,7 @@ function lookOf({tree, node, removed}) {
 	const f = functions[tree.fn[node]];
 	if (!tree.before)
 		return {box: colorOf(tree, node), cap: "c", hatched: f.kind === KIND_MARKER};
-	const change = totalChange(tree, node), gone = !tree.total[node];
+	const change = totalChange(tree, node), gone = !tree.total.at(node);
 	const mark = removed ? gone ? "" : " way" : change.significant && !tree.before.totalSamples[node] ? " new" : "";
 	return {box: "d" + level(change) + mark, cap: "c q" + level(selfChange(tree, node)), hatched: removed && gone};
 }
@@ -365,7 +367,7 @@ function drawBox(box) {
 	const left = place(box.x, whole);
 	const y = yOf(box.row), below = hanging !== box.row < 0;
 	const capY = below ? y + BOX : y - CAP, sums = tree.sides[removed ? 1 : 0];
-	const own = run ? box.width : fold ? box.width - sums.total[box.next] : sums.self[node];
+	const own = run ? box.width : fold ? box.width - sums.total.at(box.next) : sums.self[node];
 	const g = element("g", {class: look.box + (box.faded ? " faded" : "")});
 
 	g.append(rect(box.x, box.width, whole, y, BOX));
@@ -387,7 +389,7 @@ function drawBox(box) {
 
 /* Calls in order of time: the cap of a frame in the time in which it called nothing. */
 function drawSpace({tree, node, x, width, whole, row}) {
-	const above = tree.parent[node], g = element("g", {class: colorOf(tree, above), "aria-hidden": "true"}), y = yOf(row - 1);
+	const above = tree.parent.at(node), g = element("g", {class: colorOf(tree, above), "aria-hidden": "true"}), y = yOf(row - 1);
 	if (above)
 		g.append(rect(x, width, whole, hanging ? y + BOX : y - CAP, CAP, "c"));
 	return g;
@@ -513,7 +515,7 @@ function zoom(next) {
 }
 
 function open(box) {
-	const {tree, node, end: run} = box, above = tree.parent[node];
+	const {tree, node, end: run} = box, above = tree.parent.at(node);
 	if (isTooFine(box))
 		return whenAll(() => open(box), box);
 	if (tree.calls)

@@ -32,9 +32,9 @@ function needWhole() {
 /* How far from the left edge of the whole a frame begins. */
 function offsetOf({parent, end}, total, node) {
 	let x = 0;
-	for (let i = node; i; i = parent[i])
-		for (let before = parent[i] + 1; before < i; before = end[before])
-			x += total[before];
+	for (let i = node; i; i = parent.at(i))
+		for (let before = parent.at(i) + 1; before < i; before = end.at(before))
+			x += total.at(before);
 	return x;
 }
 
@@ -42,7 +42,7 @@ function offsetOf({parent, end}, total, node) {
 function rowOf(tree, node) {
 	let row = 0;
 	for (const box of overview.boxes)
-		if (box.tree === tree && box.node <= node && node < (box.end || tree.end[box.node]) && Math.abs(box.row) > Math.abs(row))
+		if (box.tree === tree && box.node <= node && node < (box.end || tree.end.at(box.node)) && Math.abs(box.row) > Math.abs(row))
 			row = box.row;
 	return row;
 }

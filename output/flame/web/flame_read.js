@@ -24,7 +24,7 @@ function isFineEnough(width) {
 
 /* Is the outline not enough to open this box? */
 const isTooFine = ({end, last, node}) => isReading() && !last &&
-	(end !== 0 || !isFineEnough(base.sides.reduce((sum, {total}) => sum + total[node], 0)));
+	(end !== 0 || !isFineEnough(base.sides.reduce((sum, {total}) => sum + total.at(node), 0)));
 
 /* Does a mode show more than the tree as it was recorded? */
 const needsAll = wanted => !isPlain(wanted) || wanted.invert || wanted.sandwich >= 0;
@@ -131,7 +131,7 @@ async function decodeAll(from, flags) {
 		to = Math.min(tree.nr, to + SLICE_NODES);
 		decoder.read(to);
 	}
-	return finishTree(decoder, from, flags);
+	return finishTree(decoder, from, flags, true);
 }
 
 /* Puts the whole tree where the outline was. `to` gives the place of a node of the outline in it. */

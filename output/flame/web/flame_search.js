@@ -87,10 +87,10 @@ function count(tree, from, to) {
 				sum.ownBefore += before.self[i];
 			if (i < inside)
 				continue;
-			inside = end[i];
-			sum.all += total[i];
+			inside = end.at(i);
+			sum.all += total.at(i);
 			if (before)
-				sum.allBefore += before.total[i];
+				sum.allBefore += before.total.at(i);
 			sum.first.push(i);
 		}
 	}
@@ -115,7 +115,7 @@ function describe(tree, sum) {
 		return "no match";
 	const own = tree.inverted ? "" : ` \u00b7 self ${text(sum.own, sum.ownBefore)}`;
 	const {from, to} = view.panels[0], inView = !isWhole() && view.tree === tree ?
-		` \u00b7 ${percent(count(tree, from, to).all, tree.total[view.node])} of this view` : "";
+		` \u00b7 ${percent(count(tree, from, to).all, tree.total.at(view.node))} of this view` : "";
 	return `${text(sum.all, sum.allBefore)}${own}${inView} \u00b7 ${sum.names} function${sum.names === 1 ? "" : "s"}`;
 }
 
@@ -179,7 +179,7 @@ function isHit({tree, node, end, last, next, below: ancestor}) {
 	if (ancestor)
 		return chainOf(tree, node, last).some(i => search.matches[tree.fn[i]]);
 	if (last)
-		return hasHit(tree, node, next) || hasHit(tree, tree.end[next], tree.end[node]);
+		return hasHit(tree, node, next) || hasHit(tree, tree.end.at(next), tree.end.at(node));
 	return hasHit(tree, node, end || node + 1);
 }
 
@@ -187,7 +187,7 @@ function isHit({tree, node, end, last, next, below: ancestor}) {
 function chainOf({parent}, node, last) {
 	const chain = [last];
 	while (chain[0] !== node)
-		chain.unshift(parent[chain[0]]);
+		chain.unshift(parent.at(chain[0]));
 	return chain;
 }
 
@@ -204,7 +204,7 @@ function showHits() {
 function holderOf(tree, node) {
 	const {end} = tree, inside = (i, to) => node >= i && node < to;
 	return boxes.find(box => box.tree === tree && (box.end ? inside(box.node, box.end) : box.last ?
-		inside(box.node, end[box.node]) && !inside(box.next, end[box.next]) : box.node === node));
+		inside(box.node, end.at(box.node)) && !inside(box.next, end.at(box.next)) : box.node === node));
 }
 
 /*
@@ -214,7 +214,7 @@ function holderOf(tree, node) {
 function step(by, zooms) {
 	if (isReading())
 		return whenAll(() => step(by, zooms));
-	const n = search.first.length, tree = shown.trees[0], sum = i => withTwin(tree).reduce((all, t) => all + t.total[i], 0);
+	const n = search.first.length, tree = shown.trees[0], sum = i => withTwin(tree).reduce((all, t) => all + t.total.at(i), 0);
 	if (!n)
 		return;
 	if (!search.ranked)

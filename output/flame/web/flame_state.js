@@ -37,20 +37,19 @@ const mix = (h, f, lane) => Math.imul(h ^ hashOf(f)[lane], 0x85ebca6b) + lane >>
 
 function pathHash(tree, node) {
 	const path = [];
-	for (let i = node; i; i = tree.parent[i])
+	for (let i = node; i; i = tree.parent.at(i))
 		path.unshift(functions[tree.fn[i]]);
 	return hex(path.reduce(([a, b], f) => [mix(a, f, 0), mix(b, f, 1)], [1, 1]));
 }
 
 /* The node of the path with that hash, or -1. */
 function nodeOf(tree, text) {
-	const {nr, fn, parent} = tree, a = new Uint32Array(nr), b = new Uint32Array(nr);
-	a[0] = b[0] = 1;
-	for (let i = 1; i < nr; i++) {
-		const f = functions[fn[i]];
-		a[i] = mix(a[parent[i]], f, 0);
-		b[i] = mix(b[parent[i]], f, 1);
-		if (a[i] === parseInt(text.slice(0, 8), 16) && b[i] === parseInt(text.slice(8), 16))
+	const {nr, fn, depth} = tree, a = [1], b = [1], first = parseInt(text.slice(0, 8), 16), second = parseInt(text.slice(8), 16);
+	for (let i = 1; i < nr; i++) { /* `a` and `b` are by depth */
+		const f = functions[fn[i]], deep = depth[i];
+		a[deep] = mix(a[deep - 1], f, 0);
+		b[deep] = mix(b[deep - 1], f, 1);
+		if (a[deep] === first && b[deep] === second)
 			return i;
 	}
 	return -1;
@@ -92,7 +91,7 @@ function rebuild(path, folds = "") {
 /* Builds a partial tree further, into the callers of a frame that were too narrow so far. */
 function viewInverted(tree, node) {
 	const path = [], hash = pathHash(tree, node);
-	for (let i = node; i; i = tree.parent[i])
+	for (let i = node; i; i = tree.parent.at(i))
 		path.unshift(tree.fn[i]);
 	shown = {...shown, trees: treesOf(inverted(plain(), path))};
 	refind();

@@ -69,8 +69,8 @@ function compare(was, is) {
 	return c;
 }
 
-const totalChange = (t, i) => compare({value: t.before.total[i], samples: t.before.totalSamples[i]},
-	{value: t.total[i], samples: t.totalSamples[i]});
+const totalChange = (t, i) => compare({value: t.before.total.at(i), samples: t.before.totalSamples.at(i)},
+	{value: t.total.at(i), samples: t.totalSamples.at(i)});
 const selfChange = (t, i) => compare({value: t.before.self[i], samples: t.before.samples[i]},
 	{value: t.self[i], samples: t.samples[i]});
 const functionChange = (t, f, key) => {
@@ -188,16 +188,16 @@ function endOf(text, limit) {
 /* The texts after the name of a label: total and self. */
 function numbersOf({tree: t, node: i, removed}) {
 	if (t.calls) /* a column is as wide as it is, however much of it the thread ran */
-		return [t.calls.column && i ? "" : " " + time(t.total[i] * 1000), ""];
+		return [t.calls.column && i ? "" : " " + time(t.total.at(i) * 1000), ""];
 	if (t.inverted)
-		return [" " + percent(t.total[i], t.whole), ""];
+		return [" " + percent(t.total.at(i), t.whole), ""];
 	if (!isDiff || !t.before)
-		return [" " + percent(t.total[i], t.whole), t.self[i] ? " \u00b7 self " + percent(t.self[i], t.whole) : ""];
-	const gone = removed && !t.total[i];
+		return [" " + percent(t.total.at(i), t.whole), t.self[i] ? " \u00b7 self " + percent(t.self[i], t.whole) : ""];
+	const gone = removed && !t.total.at(i);
 	const text = c => gone ? changeText(c) :
 		amountText(c.after, c.is) + (c.significant ? " " + changeText(c) : "");
 	if (removed && !i)
-		return [" " + changeText({change: -t.sides[1].total[0] / t.unit /
+		return [" " + changeText({change: -t.sides[1].total.at(0) / t.unit /
 			(absolute || !t.whole ? wholeBefore() : t.whole)}), ""];
 	if (removed && !gone)
 		return ["", ""];
@@ -208,7 +208,7 @@ function numbersOf({tree: t, node: i, removed}) {
 const REMOVED = {name: "removed", short: "removed"};
 
 /* The label of the root of a half: its column and total. */
-const scaleText = ({metric: m, total}) => `${m.title} ${amount(total[0], m)}`;
+const scaleText = ({metric: m, total}) => `${m.title} ${amount(total.at(0), m)}`;
 
 function label(box, limit) {
 	if (!box.node && isButterfly())
@@ -234,7 +234,7 @@ function whereIs(t, i) {
 	return [f.module, f.file && `${f.file}:${f.line}`, t.inlined[i] && "inlined"].filter(Boolean);
 }
 
-const changeOf = (t, i) => (!t.totalSamples[i] ? "removed: " : t.before.totalSamples[i] ? "" : "new: ") +
+const changeOf = (t, i) => (!t.totalSamples.at(i) ? "removed: " : t.before.totalSamples.at(i) ? "" : "new: ") +
 	sentence("total", totalChange(t, i));
 
 /* Three lines: the name, the changes of this frame, and those of its function with its place. */
@@ -247,15 +247,15 @@ function linesOfDiff({tree: t, node: i}) {
 }
 
 const countText = ({metric: {exact, events}, totalSamples, wholeSamples}, i) =>
-	`${totalSamples[i]}${exact ? "" : ` \u00b1 ${margin(totalSamples[i], wholeSamples)}`} ${events}`;
-const sumsText = (t, i) => t.inverted ? share(t, i ? t.of(i) : "total", t.total[i]) + ` \u00b7 ${countText(t, i)}` :
-	share(t, "total", t.total[i]) + ` (${percent(t.total[i], t.total[t.parent[i]])} of its caller) \u00b7 ` +
+	`${totalSamples.at(i)}${exact ? "" : ` \u00b1 ${margin(totalSamples.at(i), wholeSamples)}`} ${events}`;
+const sumsText = (t, i) => t.inverted ? share(t, i ? t.of(i) : "total", t.total.at(i)) + ` \u00b7 ${countText(t, i)}` :
+	share(t, "total", t.total.at(i)) + ` (${percent(t.total.at(i), t.total.at(t.parent.at(i)))} of its caller) \u00b7 ` +
 	share(t, "self", t.self[i]) + ` \u00b7 ${countText(t, i)}`;
 
 /* The sums of a path in both columns. */
 function linesOfTwins({node: i}) {
 	const [t] = shown.trees, sums = withTwin(t).map(one => `${one.metric.title}: ` +
-		(one.total[i] ? sumsText(one, i) : "none"));
+		(one.total.at(i) ? sumsText(one, i) : "none"));
 	return [[functions[t.fn[i]].name, ...whereIs(t, i)].join(" \u00b7 "), ...sums];
 }
 
@@ -293,7 +293,7 @@ function linesOfFold(box) {
 	const {tree: t, node, last} = box, names = [];
 	const sums = box.below ? "" : isDiff && t.before ? changeOf(t, node) : share(t, "total", box.width / t.unit);
 	for (let i = last; names.push(functions[t.fn[i]].short) < FOLD_NAMES && i !== node;)
-		i = t.parent[i];
+		i = t.parent.at(i);
 	return [`${framesOf(box)} frames folded: ${names.reverse().join(" \u203a ")}`,
 		[sums, "click to unfold"].filter(Boolean).join(" \u00b7 ")];
 }

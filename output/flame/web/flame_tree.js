@@ -174,12 +174,12 @@ function markSeen(builder, target) {
  * i.
  */
 function copyNodes(builder, tree, from, to, top, weights, hidden, merge, target) {
-	const {fn, parent, depth, inlined} = tree, fnAt = [], olderAt = [];
+	const {fn, depth, inlined} = tree, placeAt = [], fnAt = [], olderAt = []; /* by level */
 	const open = merge ? new Int32Array(functions.length).fill(-1) : null;
 	let deep = 0;
 
 	for (let i = from; i < to; i++) {
-		const above = i === from ? top : target[parent[i]], level = depth[i] - depth[from];
+		const level = depth[i] - depth[from], above = level ? placeAt[level - 1] : top;
 		for (; open && deep > level; deep--)
 			if (fnAt[deep - 1] >= 0)
 				open[fnAt[deep - 1]] = olderAt[deep - 1];
@@ -190,6 +190,7 @@ function copyNodes(builder, tree, from, to, top, weights, hidden, merge, target)
 			target[i] = open[fn[i]];
 		else
 			target[i] = builder.child(above, fn[i], inlined[i]);
+		placeAt[level] = target[i];
 		if (open) {
 			fnAt[level] = skip ? -1 : fn[i];
 			olderAt[level] = open[fn[i]];
@@ -219,7 +220,7 @@ function splitThreads(builder, mode, hidden, only) {
 		if (time[i] < from || time[i] >= to || only && !only[thread[i]])
 			continue;
 		const path = [], open = new Map();
-		for (let at = node[i]; at; at = base.parent[at])
+		for (let at = node[i]; at; at = base.parent.at(at))
 			if (!hidden(at))
 				path.push(at);
 		let at = nodes[thread[i]];
@@ -262,7 +263,7 @@ function derive(mode) {
 /* Adds node i and its callers, innermost first; returns the last node. */
 function addCallers(builder, tree, i, weights) {
 	let at = 0;
-	for (; i; i = tree.parent[i])
+	for (; i; i = tree.parent.at(i))
 		at = builder.child(at, tree.fn[i], tree.inlined[i]);
 	return at;
 }
@@ -276,7 +277,7 @@ const LARGE_TREE = 200000, INVERTED_PARTS = 4000;
  * become one node.
  */
 function invertWide(builder, tree, weights, path) {
-	const {fn, parent, nr} = tree, scale = tree.twin && tree.twin.whole ? tree.whole / tree.twin.whole || 1 : 1;
+	const {fn, nr} = tree, parent = parentsOf(tree), scale = tree.twin && tree.twin.whole ? tree.whole / tree.twin.whole || 1 : 1;
 	const total = weights[2] ? i => weights[0][i] + weights[2][i] * scale : i => weights[0][i];
 	const members = [];
 	let whole = 0;
@@ -327,7 +328,7 @@ function invert(tree, order, path = []) {
 	const result = builder.finish(ORDERS[order === "time" ? "name" : order]), {depth, parent, fn} = result;
 	const of = i => {
 		while (depth[i] > 1)
-			i = parent[i];
+			i = parent.at(i);
 		return "self of " + functions[fn[i]].short + " through here";
 	};
 	for (const t of withTwin(result))
@@ -344,9 +345,9 @@ function sandwich(tree, f, order) {
 	for (let i = 0; i < tree.nr; i++) {
 		if (tree.fn[i] !== f)
 			continue;
-		copyNodes(callees, tree, i, tree.end[i], 0, weights, none, false, target);
-		callers.put(addCallers(callers, tree, tree.parent[i]), totals, i);
-		i = tree.end[i] - 1;
+		copyNodes(callees, tree, i, tree.end.at(i), 0, weights, none, false, target);
+		callers.put(addCallers(callers, tree, tree.parent.at(i)), totals.map(total => [total.at(i)]), 0);
+		i = tree.end.at(i) - 1;
 	}
 	const by = ORDERS[order === "time" ? "name" : order], up = callees.finish(by), down = callers.finish(by);
 	for (const half of [up, down]) {
@@ -355,5 +356,5 @@ function sandwich(tree, f, order) {
 	for (const t of withTwin(down))
 		Object.assign(t, {inverted: true, of: () => functions[f].short + " called through here"});
 	/* In a butterfly takes the column that has the function. */
-	return up.total[0] || !up.twin ? [up, down] : [up.twin, down.twin];
+	return up.total.at(0) || !up.twin ? [up, down] : [up.twin, down.twin];
 }

@@ -84,7 +84,7 @@ function makePaths() {
 		if (path)
 			return path;
 		path = [];
-		for (let at = node; at; at = base.parent[at])
+		for (let at = node; at; at = base.parent.at(at))
 			if (!hidden(at))
 				path.unshift(at);
 		if (mode.merge)

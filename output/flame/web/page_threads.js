@@ -14,10 +14,10 @@ const STATE_NAMES = ["running", "waiting for a CPU", "lock", "disk, pipe, socket
 /* By node of the tree: the state of a thread whose stack ends there. */
 function statesOfNodes() {
 	const ofFunction = functions.map(f => Math.max(RUNNING, STATES.indexOf(f.color)));
-	const states = Array.from(base.fn, f => ofFunction[f]);
+	const states = Array.from(base.fn, f => ofFunction[f]), parent = parentsOf(base);
 	/* The frame nearest to the root is the reason of the wait; others say what it was for. */
 	for (let i = 1; i < base.nr; i++)
-		states[i] = states[base.parent[i]] || states[i];
+		states[i] = states[parent[i]] || states[i];
 	return states;
 }
 
