@@ -133,6 +133,14 @@ function foldAt(tree, total, node) {
 	return tree.depth[next] - tree.depth[node] < FOLD_LEAST ? null : {last, next};
 }
 
+/* Several layouts of one panel ask for the same folds: they are kept in `folds`. */
+function foldFrom(folds, tree, total, node) {
+	let fold = folds.get(node);
+	if (fold === undefined)
+		folds.set(node, fold = foldAt(tree, total, node));
+	return fold;
+}
+
 /*
  * By level: x of the next box, its row, and the one node that is drawn if what lies beside it is in
  * a fold. `short` is the row if nothing was unfolded by hand. It decides which narrow frames are put
@@ -154,8 +162,9 @@ class Levels {
 	}
 }
 
-/* limits: {minWidth, maxRows, most, folded, freeRows, towerParts} */
-function layOutPanel(result, {tree, side, from, to, x: start, width: wide, whole, down}, limits) {
+/* limits: {minWidth, maxRows, most, folded, folds, freeRows, towerParts}; folds: of each panel */
+function layOutPanel(result, p, limits) {
+	const {tree, side, from, to, x: start, width: wide, whole, down} = p, folds = limits.folded && limits.folds.get(p);
 	const {depth, end, parent, cuts} = tree, {total} = tree.sides[side], {minWidth, maxRows, freeRows} = limits;
 	const top = depth[from], at = new Levels(start), removed = side === 1, widest = Math.floor(whole / RUN_PARTS);
 	const least = row => row < freeRows ? minWidth :
@@ -191,7 +200,7 @@ function layOutPanel(result, {tree, side, from, to, x: start, width: wide, whole
 			}
 			i = end.at(i);
 		} else {
-			const fold = limits.folded && i && !first && !only && !chain.has(i) && foldAt(tree, total, i);
+			const fold = folds && i && !first && !only && !chain.has(i) && foldFrom(folds, tree, total, i);
 			const open = fold && isUnfolded(tree, i);
 			for (let up = fold ? fold.next : i; up !== i; up = parent.at(up)) {
 				if (open)
@@ -262,6 +271,7 @@ function layOutPanels(panels, most) {
 	if (mode.unfold || !tall() && !cut)
 		return result;
 	how.folded = true;
+	how.folds = new Map(panels.map(p => [p, new Map()]));
 	how.freeRows = inTime ? Infinity : FOLD_FREE_ROWS;
 	({result} = layOutWithin(panels, most, how));
 	while (!inTime && tall() && how.towerParts > STEEPEST) {
