@@ -191,14 +191,16 @@ function layOutPanel(result, p, limits) {
 			i = end.at(i);
 		} else if (i && !first && (width < least(short) || row + 1 >= maxRows || cuts && cuts[i]) ||
 		    first && to !== end.at(i) && width < minWidth) {
+			const stop = end.at(i);
+			/* What ends where this node begins, and is as deep, has the same parent. */
 			if (last && last.end === i && last.level === row && last.removed === removed &&
-			    last.tree === tree && parent.at(last.node) === parent.at(i) && last.width < widest) {
-				last.end = end.at(i);
+			    last.tree === tree && depth[last.node] === depth[i] && last.width < widest) {
+				last.end = stop;
 				last.width += width;
 			} else {
-				result.push({...box(), end: end.at(i)});
+				result.push({...box(), end: stop});
 			}
-			i = end.at(i);
+			i = stop;
 		} else {
 			const fold = folds && i && !first && !only && !chain.has(i) && foldFrom(folds, tree, total, i);
 			const open = fold && isUnfolded(tree, i);

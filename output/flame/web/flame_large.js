@@ -3,10 +3,10 @@
  * memory of a page: three objects that compute these numbers when asked for one, with at(node), as of an
  * array. In depth-first order the depths alone tell where a subtree ends and which node is above another.
  * So that nobody looks at many nodes for that, the least depth of each block of 64 nodes is kept, the
- * least of each 64 blocks, and so on; and for totals the sum of all selves before each block. A layout asks
+ * least of each 64 blocks, and so on; and for totals the sum of all selves before each 16 nodes. A layout asks
  * for the same nodes several times, and the next layout mostly does, too: the latest answers are kept.
  */
-const FAN_SHIFT = 6, FAN_LAST = (1 << FAN_SHIFT) - 1, ANSWERS = 1 << 15;
+const FAN_SHIFT = 6, FAN_LAST = (1 << FAN_SHIFT) - 1, SUM_SHIFT = 4, SUM_LAST = (1 << SUM_SHIFT) - 1, ANSWERS = 1 << 15;
 
 /* For each block of numbers the least. */
 function leastOf(numbers) {
@@ -101,13 +101,11 @@ class Parents {
 
 class Totals {
 	constructor(self, ends) {
-		const before = new Float64Array((self.length >>> FAN_SHIFT) + 1);
-		for (let i = 0, sum = 0; i < self.length; i++) {
-			if (!(i & FAN_LAST))
-				before[i >>> FAN_SHIFT] = sum;
-			sum += self[i];
-			if (i === self.length - 1 && !(i + 1 & FAN_LAST))
-				before[i + 1 >>> FAN_SHIFT] = sum;
+		const nr = (self.length >>> SUM_SHIFT) + 1, before = self instanceof Float64Array ? new Float64Array(nr) : new Uint32Array(nr);
+		for (let block = 0, i = 0, sum = 0; block < nr; block++) {
+			before[block] = sum;
+			for (const to = Math.min(self.length, i + SUM_LAST + 1); i < to; i++)
+				sum += self[i];
 		}
 		Object.assign(this, {self, ends, before, asked: new Int32Array(ANSWERS).fill(-1), answers: new Float64Array(ANSWERS)});
 	}
@@ -115,8 +113,8 @@ class Totals {
 	/* The sum of the selves of all nodes before `to`. */
 	upTo(to) {
 		const {self, before} = this;
-		let sum = before[to >>> FAN_SHIFT];
-		for (let i = to & ~FAN_LAST; i < to; i++)
+		let sum = before[to >>> SUM_SHIFT];
+		for (let i = to & ~SUM_LAST; i < to; i++)
 			sum += self[i];
 		return sum;
 	}
@@ -133,7 +131,7 @@ class Totals {
 	/* The sum of the selves of nodes [from, to). */
 	sum(from, to) {
 		const {self} = this;
-		if (to - from > FAN_LAST)
+		if (to - from > SUM_LAST)
 			return this.upTo(to) - this.upTo(from);
 		let sum = 0;
 		for (let i = from; i < to; i++)
