@@ -98,6 +98,64 @@ tall_diff() {
 	EOT
 }
 
+@test "zooming out shows the boxes that were there before, as they were" {
+	page tall.svg <<-'EOT'
+		const described = () => page.eval(`new Promise(resolve => requestAnimationFrame(() => setTimeout(() => setTimeout(resolve))))`);
+		// The order of attributes does not matter.
+		const frames = async () => (await described(), page.eval("document.querySelector('.frames').innerHTML.replace(/ tabindex=.0./, '')"));
+		const again = async () => { // draws everything anew
+			await page.key("v");
+			await page.key("v");
+		};
+		await again();
+		const first = await frames(), labels = await page.labels();
+		await page.eval("window.root = document.querySelector('.frames').firstElementChild");
+		const isKept = () => page.eval("root === document.querySelector('.frames').firstElementChild");
+		const zoomed = async () => {
+			await page.eval("[...document.querySelectorAll('.frames g:not(.m)')][2].dispatchEvent(new MouseEvent('click', {bubbles: true}))");
+			assert(!await isKept());
+		};
+		await zoomed();
+		await page.key("0");
+		assert(await isKept());
+		assert.strictEqual(await frames(), first);
+		// Neither the focus nor what was found is left on them.
+		await page.key("/");
+		await page.type("^[a-z]");
+		await page.key("Enter");
+		assert(await page.eval("document.querySelectorAll('.hit').length > 0 && document.querySelector('.focus') !== null"));
+		await zoomed();
+		await page.eval(`{
+			const input = document.querySelector("input");
+			input.value = "";
+			input.dispatchEvent(new Event("input"));
+			input.blur();
+		}`);
+		await page.key("0");
+		assert(await isKept());
+		const unnamed = text => text.replace(/ aria-[a-z]+="[^"]*"/g, "");
+		assert.strictEqual(unnamed(await frames()), unnamed(first));
+		assert.strictEqual(await page.eval("document.querySelectorAll('.frames > [tabindex=\"0\"]').length"), 1);
+		// They answer: the second one leads elsewhere. What is wider, or upside down, or unfolded, is drawn anew.
+		await zoomed();
+		assert.notDeepStrictEqual(await page.labels(), labels);
+		await page.key("v");
+		await page.key("0");
+		assert(!await isKept());
+		await page.key("v");
+		assert.deepStrictEqual(await page.labels(), labels);
+		await page.eval("window.root = document.querySelector('.frames').firstElementChild");
+		await zoomed();
+		await page.send("Emulation.setDeviceMetricsOverride", {width: 900, height: 900, deviceScaleFactor: 1, mobile: false});
+		await described();
+		await page.key("0");
+		assert(!await isKept());
+		const narrow = await frames();
+		await again();
+		assert.strictEqual(await frames(), narrow);
+	EOT
+}
+
 # bats test_tags=full
 @test "axe finds nothing serious in picture and page, and the tree is used by keyboard alone" {
 	local npm=$BUILD/npm

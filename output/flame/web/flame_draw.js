@@ -489,14 +489,17 @@ function draw() {
 	const width = svg.getBoundingClientRect().width || 1200, rootWas = boxes.length ? yOf(0) : NaN;
 
 	chart = Math.max(100, width - 2 * MARGIN);
-	const all = layOutView(), inTime = shown.trees[0].calls;
-	boxes = all.filter(box => !box.space);
-	if (isWhole())
-		keepWhole();
+	const inTime = shown.trees[0].calls, kept = keptWhole(), all = kept ? kept.boxes : layOutView();
+	boxes = inTime ? all.filter(box => !box.space) : all;
 	let bottom = placeRows();
 	boxOf = new WeakMap();
-	part("frames").replaceChildren(...drawMiddle(), ...inTime ? [drawAxis(bottom)] : [],
-		...all.map(box => box.space ? drawSpace(box) : drawBox(box)));
+	if (kept)
+		showKept(kept);
+	else
+		part("frames").replaceChildren(...drawMiddle(), ...inTime ? [drawAxis(bottom)] : [],
+			...all.map(box => box.space ? drawSpace(box) : drawBox(box)));
+	if (isWhole())
+		keepWhole();
 	bottom += inTime ? AXIS : 0;
 	rows = new Map();
 	for (const box of boxes) {

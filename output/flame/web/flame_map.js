@@ -1,20 +1,44 @@
 /*
  * Owns the overview: while zoomed, a small picture of the whole stands in the head and shows which
- * part of it is in view. A click in it goes to the frame there.
+ * part of it is in view. A click in it goes to the frame there. The boxes of the whole are kept for
+ * that, and their elements, so that zooming out has less to do.
  */
 
 const MAP_WIDTH = 176, NARROW_MAP = 88, MAP_ROW = 4; /* px */
-const overview = {g: null, boxes: null, panels: null, tree: null};
+const overview = {g: null, boxes: null, panels: null, tree: null, drawn: null};
 
 /* The room that the map takes from the lines at its left. */
 const mapRoom = () => overview.g ? mapWidth() + 2 * PAD : 0;
 const mapWidth = () => searchRow() ? NARROW_MAP : MAP_WIDTH;
 
-/* Keeps the boxes of the whole, which the map shows later. */
+/* What the elements of boxes depend on, but for the tree. */
+const drawingKey = () => [chart, columnWidth, shown.flip, mode.unfold, ...unfolded].join();
+
+/* Keeps the boxes of the whole, which the map shows later, and what was drawn for them. */
 function keepWhole() {
 	overview.tree = shown.trees[0];
 	overview.boxes = boxes;
 	overview.panels = view.panels;
+	overview.drawn = {boxes, elements: [...part("frames").children], key: drawingKey()};
+}
+
+/* What was kept of the whole, if that is to be shown and would be drawn in the same way; or null. */
+function keptWhole() {
+	const {tree, drawn} = overview, isSame = isWhole() && tree === shown.trees[0] && !tree.calls &&
+		drawn && drawn.boxes === overview.boxes && drawn.key === drawingKey();
+	return isSame ? drawn : null;
+}
+
+function showKept({boxes: kept, elements}) {
+	const frames = part("frames");
+	placePanels();
+	frames.replaceChildren(...elements);
+	for (const e of frames.querySelectorAll(".hit, .focus, .twin, [tabindex]")) {
+		e.classList.remove("hit", "focus", "twin");
+		e.removeAttribute("tabindex");
+	}
+	for (const box of kept)
+		boxOf.set(box.g, box);
 }
 
 /* A page may be opened with a zoom in its address, or build a tree further: lays out the whole. */

@@ -171,10 +171,12 @@ function redraw() {
 function takeAll(whole) {
 	const {ordinal} = base, fine = view.panels.every(p => isFineEnough(p.whole));
 	replaceOutline(whole, node => ordinal[node]);
-	if (fine)
+	if (fine) {
 		showStatus(hovered || focused);
-	else
+	} else {
+		overview.drawn = null;
 		redraw();
+	}
 	tell("all");
 }
 
