@@ -124,14 +124,14 @@ async function inflateRest(source) {
 /* Null if another column was asked for meanwhile. */
 async function decodeAll(from, flags) {
 	const nr = loads, decoder = makeDecoder(from, flags), {tree} = decoder;
-	for (let to = 0; to < tree.nr;) {
+	for (let to = 0; ; decoder.read(to)) {
 		await pause();
 		if (nr !== loads)
 			return null;
+		if (to === tree.nr)
+			return finishTree(decoder, from, flags, true);
 		to = Math.min(tree.nr, to + SLICE_NODES);
-		decoder.read(to);
 	}
-	return finishTree(decoder, from, flags, true);
 }
 
 /* Puts the whole tree where the outline was. `to` gives the place of a node of the outline in it. */
