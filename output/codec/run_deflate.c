@@ -103,6 +103,15 @@ static size_t run_length(const uint8_t *data, size_t left)
 	return n;
 }
 
+/* In one comparison: each of three would be guessed wrong now and then. */
+static inline bool four_are_equal(const uint8_t *data)
+{
+	uint32_t word;
+
+	memcpy(&word, data, sizeof(word));
+	return word == data[0] * UINT32_C(0x01010101);
+}
+
 /*
  * Literals are counted in several tables in turn. Most literals repeat the one before, and adding
  * to the same count again would wait until it is stored.
@@ -120,8 +129,7 @@ static void make_tokens(struct block *block, const uint8_t *data, size_t size)
 
 		literals[i % NR_TABLES][data[i]]++;
 		block->tokens[nr++] = data[i++];
-		if (i + RUN_MIN > size || data[i] != data[i - 1] || data[i + 1] != data[i - 1] ||
-		    data[i + 2] != data[i - 1])
+		if (i + RUN_MIN > size || !four_are_equal(data + i - 1))
 			continue;
 		while ((run = run_length(data + i, size - i)) >= RUN_MIN) {
 			block->counts[block->lengths[run].symbol]++;

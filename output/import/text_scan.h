@@ -46,6 +46,7 @@ static inline uint64_t text_scan_find(const char *s, char c)
 	const __m128i wanted = _mm_set1_epi8(c);
 	uint64_t bits = 0;
 
+#pragma GCC unroll 4
 	for (unsigned i = 0; i < 64; i += 16) {
 		__m128i bytes = _mm_loadu_si128((const __m128i *)(s + i));
 
