@@ -14,13 +14,14 @@ bool live_blocks_are_known(const struct profile *p)
 {
 	size_t nr_allocated = 0, nr_live = 0, nr_freed = 0;
 
+	if (!p->samples_memory && !p->has_tensors)
+		return false;
 	for (size_t i = 0; i < p->nr_samples; i++) {
 		nr_allocated += column_is_allocated(p->samples[i].column);
 		nr_live += column_is_live(p->samples[i].column);
 		nr_freed += p->samples[i].column == COLUMN_LIFETIME;
 	}
-	return (p->samples_memory || p->has_tensors) && nr_allocated &&
-	       (nr_freed || !nr_live || nr_live >= nr_allocated);
+	return nr_allocated && (nr_freed || !nr_live || nr_live >= nr_allocated);
 }
 
 struct key {

@@ -46,14 +46,16 @@ static inline unsigned recent_place(struct recent_calls *calls, uint32_t functio
 	return place;
 }
 
-static inline void add_call(struct buffer *parts, unsigned nr_bytes, uint32_t distance)
+static inline void add_calls(struct buffer *parts, unsigned nr_bytes, const uint32_t *distances,
+			     size_t nr)
 {
 	for (unsigned i = 0; i < nr_bytes; i++) {
 		struct buffer *b = &parts[SVG_NODES_CALLS + i];
+		char *at = b->capacity - b->size < nr ? buffer_reserve(b, nr) : b->data + b->size;
 
-		if (b->size == b->capacity)
-			buffer_reserve(b, 1);
-		b->data[b->size++] = (char)(distance >> 8 * i);
+		for (size_t j = 0; j < nr; j++)
+			at[j] = (char)(distances[j] >> 8 * i);
+		b->size += nr;
 	}
 }
 
@@ -77,8 +79,10 @@ static void add_step(struct svg_data_nodes *w, const struct tree_node *n)
 	svg_data_add_number(&w->parts[SVG_NODES_STEPS],
 			    (up * 2 + n->inlined) * (SVG_DATA_RECENT + 1) + place);
 	if (place == SVG_DATA_RECENT) {
+		uint32_t distance = n->function - (up ? w->last[n->depth] : 0);
+
 		assert(!up || n->function >= w->last[n->depth]);
-		add_call(w->parts, w->nr_bytes, n->function - (up ? w->last[n->depth] : 0));
+		add_calls(w->parts, w->nr_bytes, &distance, 1);
 		w->nr_calls++;
 	}
 }
@@ -172,8 +176,8 @@ static void add_chain(struct svg_data_nodes *w, const uint32_t *functions, uint3
 		nr_new += place == SVG_DATA_RECENT;
 	}
 	w->parts[SVG_NODES_STEPS].size += nr - 1;
-	for (size_t i = 0; i < nr_new; i++)
-		add_call(w->parts, w->nr_bytes, new[i]);
+	if (nr_new)
+		add_calls(w->parts, w->nr_bytes, new, nr_new);
 	w->nr_calls += nr_new;
 }
 
