@@ -35,7 +35,7 @@
 #define SHORT_MAX 7		     /* bytes of a name that is its own key */
 #define LONG_KEY (UINT64_C(1) << 63) /* set in the keys of all others */
 #define LONG_NAMES 16		     /* bytes on average */
-#define SMALL_MAP 16384		     /* slots of a map that stays in the cache */
+#define SMALL_MAP 65536		     /* slots of a map that stays in the cache */
 
 /*
  * Work that is put off until its slot is in the cache. Each line gives one step per name that
@@ -179,7 +179,7 @@ static void need_ends(struct reader *r, size_t nr)
 /* Adds the names from `at` on to the `nr` that are there; returns how many there are. */
 static size_t add_short_names(struct reader *r, const char *s, size_t at, size_t n, size_t nr)
 {
-	size_t first = nr, start = at;
+	size_t first = nr, start = at, *ends;
 
 	need_ends(r, nr + 1);
 	for (; at < n; at += 64) {
@@ -187,9 +187,10 @@ static size_t add_short_names(struct reader *r, const char *s, size_t at, size_t
 
 		if (n - at < 64)
 			bits &= (UINT64_C(1) << (n - at)) - 1;
-		need_ends(r, nr + 65);
-		for (; bits; bits &= bits - 1)
-			r->ends[nr++] = at + (size_t)__builtin_ctzll(bits);
+		if (nr + 65 > r->ends_capacity)
+			need_ends(r, nr + 65);
+		for (ends = r->ends; bits; bits &= bits - 1)
+			ends[nr++] = at + (size_t)__builtin_ctzll(bits);
 	}
 	r->ends[nr++] = n;
 	for (size_t i = first; i < nr; start = r->ends[i++] + 1)
@@ -276,15 +277,15 @@ static bool parse_count(const char *s, size_t n, uint64_t *ret_count, bool *ret_
 static bool split_line(const char *s, size_t n, size_t *ret_stack, uint64_t *ret_count,
 		       bool *ret_fraction)
 {
-	const char *space;
 	size_t stack;
 
 	while (n && (s[n - 1] == ' ' || s[n - 1] == '\t'))
 		n--;
-	space = memrchr(s, ' ', n);
-	if (!space || !parse_count(space + 1, (size_t)(s + n - space - 1), ret_count, ret_fraction))
+	for (stack = n; stack && s[stack - 1] != ' ';) /* a few digits */
+		stack--;
+	if (!stack || !parse_count(s + stack, n - stack, ret_count, ret_fraction))
 		return false;
-	for (stack = (size_t)(space - s); stack && s[stack - 1] == ' ';)
+	while (stack && s[stack - 1] == ' ')
 		stack--;
 	*ret_stack = stack;
 	return stack != 0;
