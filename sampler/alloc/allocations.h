@@ -46,6 +46,7 @@ struct alloc_function {
 	/* `address` is a word of memory that holds the function's address; all else is 0. */
 	bool is_slot;
 	uint32_t limit; /* sizes above it are not counted; 0: all are */
+	bool by_malloc; /* a sampled block is to come from malloc(3), whose hooks see it end */
 };
 
 #define ALLOCATIONS_INTERVAL (512ull << 10) /* bytes between samples, to begin with */

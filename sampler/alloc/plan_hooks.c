@@ -173,7 +173,8 @@ static int plan_slot(struct hook_set *set, const struct world *world,
 	if (inject_process_read(world->process, f->address, &is, sizeof(is)))
 		return cannot(set, f, "it is gone", reason);
 	*h = (struct hook){ .function = f, .kind = { .entry = f->entry, .limit = f->limit } };
-	h->kind.more = f->limit ? f->limit : UINT64_MAX;
+	h->kind.more = f->limit ? f->limit : UINT64_MAX & ~ALLOC_PYTHON_BY_MALLOC;
+	h->kind.more |= f->by_malloc ? ALLOC_PYTHON_BY_MALLOC : 0;
 	h->is_left = hook_set_is_stub(world->process, is, &function);
 	if (h->is_left)
 		set->left_code = is & ~(uint64_t)(ALLOC_CODE_SIZE - 1);

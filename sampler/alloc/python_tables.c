@@ -13,11 +13,13 @@
 #include "core/portable/pylayout.h"
 #include "sampler/alloc/alloc_names.h"
 #include "sampler/alloc/hook_set.h"
+#include "sampler/alloc/x86_64/hook_code.h"
 #include "sampler/inject/inject_process.h"
 
 #define SMALL_SIZE 512u	    /* pymalloc's SMALL_REQUEST_THRESHOLD, in all versions */
 #define RUNTIME_SIZE 65536u /* of _PyRuntime; it is larger */
-#define BODY_SIZE 64u	    /* of PyObject_Malloc() */
+#define BODY_SIZE 64u	    /* of PyObject_Malloc(), and of those of the table raw */
+#define PLT_SIZE 16u
 #define TABLES_MINOR 12
 
 enum { RAW, MEM, OBJ, NR_TABLES };
@@ -107,7 +109,37 @@ static uint64_t find_by_code(const struct finder *f, const struct alloc_function
 	return 0;
 }
 
-static size_t add_slots(const char *path, uint64_t table, uint32_t limit,
+/* Is that the malloc(3) or free(3) that is hooked in any case? */
+static bool is_main(const struct alloc_function *const *functions, size_t nr, uint64_t address,
+		    const char *name)
+{
+	for (size_t i = 0; i < nr; i++)
+		if (functions[i]->address == address && functions[i]->is_main &&
+		    !strcmp(functions[i]->name, name))
+			return true;
+	return false;
+}
+
+/* Does a function of the table raw end in a jump to malloc(3) or free(3)? */
+static bool leads_to(const struct finder *f, uint64_t function,
+		     const struct alloc_function *const *functions, size_t nr, const char *name)
+{
+	uint8_t body[BODY_SIZE], plt[PLT_SIZE];
+	uint64_t to, slot;
+	size_t at = 0;
+
+	if (inject_process_read(f->process, function, body, sizeof(body)))
+		return false;
+	to = hook_next_jump(body, sizeof(body), function, &at);
+	if (!to || inject_process_read(f->process, to, plt, sizeof(plt)))
+		return false;
+	slot = hook_plt_slot(plt, sizeof(plt), to);
+	if (slot && inject_process_read(f->process, slot, &to, sizeof(to)))
+		return false;
+	return is_main(functions, nr, to, name);
+}
+
+static size_t add_slots(const char *path, uint64_t table, uint32_t limit, bool by_malloc,
 			struct alloc_function *ret, size_t nr)
 {
 	static const struct alloc_name names[4] = {
@@ -117,7 +149,8 @@ static size_t add_slots(const char *path, uint64_t table, uint32_t limit,
 		{ "Python's free", ALLOC_PYTHON_FREE },
 	};
 
-	for (unsigned int i = 0; i < 4; i++)
+	/* free is the last */
+	for (unsigned int i = 0; i < (by_malloc ? 3u : 4u); i++)
 		ret[nr++] = (struct alloc_function){
 			.name = (char *)names[i].name,
 			.path = path,
@@ -126,6 +159,7 @@ static size_t add_slots(const char *path, uint64_t table, uint32_t limit,
 			.size = 8,
 			.is_slot = true,
 			.limit = limit,
+			.by_malloc = by_malloc,
 		};
 	return nr;
 }
@@ -154,6 +188,7 @@ size_t python_tables_find(const struct inject_process *process, const struct py_
 	struct finder f = { .process = process };
 	struct table tables[NR_TABLES];
 	uint64_t at[NR_TABLES];
+	bool by_malloc;
 	uint32_t limit;
 
 	*ret_why = NULL;
@@ -177,6 +212,9 @@ size_t python_tables_find(const struct inject_process *process, const struct py_
 		return 0; /* PYTHONMALLOC=malloc */
 	/* pymalloc serves both domains by one function; mimalloc does not, and takes all sizes */
 	limit = tables[MEM].functions[0] == tables[OBJ].functions[0] ? SMALL_SIZE : 0;
-	nr = add_slots(f.api[OBJ]->path, at[MEM], limit, ret_slots, 0);
-	return add_slots(f.api[OBJ]->path, at[OBJ], limit, ret_slots, nr);
+	by_malloc = limit && !tables[RAW].context &&
+		    leads_to(&f, tables[RAW].functions[0], functions, nr, "malloc") &&
+		    leads_to(&f, tables[RAW].functions[3], functions, nr, "free");
+	nr = add_slots(f.api[OBJ]->path, at[MEM], limit, by_malloc, ret_slots, 0);
+	return add_slots(f.api[OBJ]->path, at[OBJ], limit, by_malloc, ret_slots, nr);
 }

@@ -13,7 +13,7 @@
 struct inject_process;
 struct py_layout;
 
-#define PYTHON_NR_SLOTS 8u /* malloc, calloc, realloc, free of mem and of obj */
+#define PYTHON_NR_SLOTS 8u /* malloc, calloc, realloc, and free if need be, of mem and of obj */
 
 /*
  * Fills ret_slots[PYTHON_NR_SLOTS] with the words to be hooked and returns their number. 0: there

@@ -1,10 +1,18 @@
-# Allocates known amounts of memory at six places, as alloc_sites.c does. The bytes of an object are
-# what sys.getsizeof() says; the loops themselves allocate nothing.
+# Allocates known amounts of memory at seven places, as alloc_sites.c does. The bytes of an object are
+# what sys.getsizeof() says; the loops themselves allocate nothing. The argument is libasks.c. With a
+# second one, the table of raw blocks has a context, so nobody can tell that they come from malloc(3).
+import ctypes
 import sys
 import threading
 from itertools import islice, repeat
 
 sums = {}
+library = ctypes.PyDLL(sys.argv[1])
+if len(sys.argv) > 2:
+    raw = (ctypes.c_void_p * 5)()
+    ctypes.pythonapi.PyMem_GetAllocator(0, ctypes.byref(raw))
+    raw[0] = 1
+    ctypes.pythonapi.PyMem_SetAllocator(0, ctypes.byref(raw))
 
 
 class Slot:
@@ -54,6 +62,12 @@ def site_nested(rounds):
         middle()
 
 
+# Blocks that move from one pool to another; a call of the library makes 4000.
+def site_grown(rounds):
+    for _ in repeat(None, rounds):
+        library.grow(4000)
+
+
 def run(function, rounds, size, share):
     total = rounds * sys.getsizeof(bytes(size))
     sums[function.__name__] = (total * (2 if function is site_half else 1), int(total * share))
@@ -69,6 +83,8 @@ run(site_leak, 40000, 200, 1)
 run(site_large, 30000, 3000, 0)
 run(site_half, 90000, 300, 1)
 run(site_nested, 90000, 400, 0)
+sums["site_grown"] = (20 * 4000 * (520 + 340) // 2, 20 * 4000 * (400 + 300) // 4)
+site_grown(20)
 thread.join()
 for name, (allocated, live) in sums.items():
     print(name, allocated, live)

@@ -73,6 +73,13 @@ static inline int alloc_entry_is_tensor(__u32 entry)
 	return entry == ALLOC_TENSOR || entry == ALLOC_TENSOR_SHORT;
 }
 
+/*
+ * Of Python's malloc, calloc and realloc: what their stubs hand to the slow path is the largest
+ * size that they count, and this bit: a block that is sampled is to come from malloc(3) (see
+ * slow_python.c).
+ */
+#define ALLOC_PYTHON_BY_MALLOC (1ull << 63)
+
 /* At the start of the payload. */
 struct alloc_payload {
 	__u64 magic;

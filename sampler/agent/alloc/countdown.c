@@ -145,3 +145,15 @@ __u64 alloc_chosen_alone(struct alloc_private *a, __u64 size, __u64 least)
 		return interval;
 	return (__u64)distance(alloc_counter_of(a), interval) < size ? interval : 0;
 }
+
+__u64 alloc_uncounted(struct alloc_private *a, original_fn *original, const __u64 *arguments,
+		      __u64 size)
+{
+	__s64 *left = &alloc_counter_of(a)->left;
+	__s64 before = __atomic_add_fetch(left, (__s64)size, __ATOMIC_RELAXED);
+	__u64 block = original(arguments[0], arguments[1], arguments[2]);
+
+	if (__atomic_load_n(left, __ATOMIC_RELAXED) == before) /* no hook has counted it */
+		__atomic_fetch_sub(left, (__s64)size, __ATOMIC_RELAXED);
+	return block;
+}

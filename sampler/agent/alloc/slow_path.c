@@ -50,6 +50,18 @@ __u64 alloc_slow_posix_aligned(__u64 ret_block, __u64 alignment, __u64 size, ori
 	return result;
 }
 
+/* Moves the block on from Python's pools. Returns whether there was memory for that. */
+static int move_to_malloc(struct alloc_private *a, const struct alloc_move *m, __u64 *block)
+{
+	const __u64 arguments[3] = { m->arguments[0], *block, m->limit + 1 };
+	__u64 moved = alloc_uncounted(a, m->original, arguments, m->limit + 1);
+
+	if (!moved)
+		return 0;
+	*block = moved;
+	return 1;
+}
+
 /*
  * A block that did not come from Python's pools is handed on to realloc(3), which is hooked itself
  * and then has counted the bytes a second time: as its own.
@@ -69,6 +81,8 @@ __u64 alloc_move(const struct alloc_move *m)
 		alloc_freed(a, draw);
 	if (m->is_python && left != __atomic_load_n(&counter->left, __ATOMIC_RELAXED))
 		interval = 0;
+	if (interval && moved && m->by_malloc)
+		interval = move_to_malloc(a, m, &moved) ? interval : 0;
 	if (m->size || m->is_python)
 		alloc_keep(a, moved, m->size, interval, m->site, m->frame);
 	alloc_leave(a);

@@ -69,7 +69,7 @@ AGENT_HIDDEN void alloc_freed(struct alloc_private *a, __u64 draw);
 /*
  * slow_path.c, slow_new.c, slow_python.c and slow_tensor.c: the ways in, by enum alloc_entry;
  * entered by a jump from a stub. `more` is what the stub's kind says: of operator new the function
- * that allocates in its place, of Python's realloc the largest size that its hook counts.
+ * that allocates in its place; see ALLOC_PYTHON_BY_MALLOC.
  */
 typedef __u64 original_fn(__u64 a, __u64 b, __u64 c);
 AGENT_HIDDEN __u64 alloc_slow_malloc(__u64 size, __u64 b, __u64 c, original_fn *original,
@@ -87,8 +87,10 @@ AGENT_HIDDEN __u64 alloc_slow_new(__u64 size, __u64 b, __u64 c, original_fn *ori
 				  __u64 more);
 AGENT_HIDDEN __u64 alloc_slow_new_aligned(__u64 size, __u64 alignment, __u64 c,
 					  original_fn *original, __u32 site, __u64 more);
+AGENT_HIDDEN __u64 alloc_slow_python_malloc(__u64 context, __u64 size, __u64 c,
+					    original_fn *original, __u32 site, __u64 more);
 AGENT_HIDDEN __u64 alloc_slow_python_calloc(__u64 context, __u64 number, __u64 size,
-					    original_fn *original, __u32 site);
+					    original_fn *original, __u32 site, __u64 more);
 AGENT_HIDDEN __u64 alloc_slow_python_realloc(__u64 context, __u64 block, __u64 size,
 					     original_fn *original, __u32 site, __u64 more);
 AGENT_HIDDEN void alloc_slow_python_free(__u64 context, __u64 block, __u64 c,
@@ -121,11 +123,19 @@ struct alloc_move {
 	original_fn *original;
 	__u32 site;
 	int is_python;	    /* a size of 0 does not free the block */
+	int by_malloc;	    /* as ALLOC_PYTHON_BY_MALLOC says */
 	const __u64 *frame; /* as of struct alloc_taken */
 };
 
 /* slow_path.c */
 AGENT_HIDDEN __u64 alloc_move(const struct alloc_move *move);
+
+/*
+ * countdown.c: calls a function that will ask a hooked one for that many bytes, of which no sample
+ * is taken there.
+ */
+AGENT_HIDDEN __u64 alloc_uncounted(struct alloc_private *a, original_fn *original,
+				   const __u64 *arguments, __u64 size);
 
 #define ALLOC_FRAME ((const __u64 *)__builtin_frame_address(0))
 

@@ -5,7 +5,7 @@ load ../allocations
 
 sums_are_right() {
 	rm -rf "$BATS_TEST_TMPDIR/input" "$truth" "$data"
-	start_sites "$python" "$PWD/tests/targets/python_alloc.py"
+	start_sites "$python" "$PWD/tests/targets/python_alloc.py" "$TARGETS/libasks.so" "$@"
 	record_sites --alloc=64k
 	cat "$BATS_TEST_TMPDIR/said"
 	compare allocated 2 65536 4.2
@@ -21,8 +21,43 @@ lines_are_right() {
 	grep -E "^ +$line +[0-9.]+%.* slot.value = bytes\(200\)" "$BATS_TEST_TMPDIR/lines"
 }
 
-@test "six sites of Python: what is allocated and what stays have no bias, by line" {
+@test "seven sites of Python: what is allocated and what stays have no bias, by line" {
 	each_python sums_are_right
+}
+
+@test "so it is where free of Python's tables must be hooked" {
+	each_python sums_are_right raw
+}
+
+# Which functions of the table of objects are other ones than before.
+changed_functions() { # WANTED [raw]
+	rm -rf "$BATS_TEST_TMPDIR/input" "$truth" "$data"
+	start_sites "$python" -c '
+import ctypes, sys
+if len(sys.argv) > 1:
+    raw = (ctypes.c_void_p * 5)()
+    ctypes.pythonapi.PyMem_GetAllocator(0, ctypes.byref(raw))
+    raw[0] = 1
+    ctypes.pythonapi.PyMem_SetAllocator(0, ctypes.byref(raw))
+def functions():
+    table = (ctypes.c_void_p * 5)()
+    ctypes.pythonapi.PyMem_GetAllocator(2, ctypes.byref(table))
+    return table[1:]
+names = "malloc", "calloc", "realloc", "free"
+before = functions()
+print("ready", flush=True)
+sys.stdin.readline()
+print(*(name for name, a, b in zip(names, before, functions()) if a != b))
+print("end", flush=True)
+sys.stdin.readline()' "${@:2}"
+	record_sites --alloc
+	cat "$truth"
+	grep -x "$1" "$truth"
+}
+
+@test "free of Python's tables is hooked only if its raw blocks are not seen to come from malloc" {
+	each_python changed_functions "malloc calloc realloc"
+	each_python changed_functions "malloc calloc realloc free" raw
 }
 
 asked_by_python() {
@@ -93,11 +128,11 @@ while True:
 }
 
 many_times() {
-	many_recordings "$python" "$PWD/tests/targets/python_alloc.py" || bad=1
+	many_recordings "$python" "$PWD/tests/targets/python_alloc.py" "$TARGETS/libasks.so" || bad=1
 }
 
 # bats test_tags=full, stress
-@test "six sites of Python over many recordings: no bias" {
+@test "seven sites of Python over many recordings: no bias" {
 	bad=
 	each_python many_times
 	[ -z "$bad" ]
