@@ -279,10 +279,16 @@ static void requests_init(struct requests *r)
 
 static void start(struct table_builder *b, struct worker *worker, enum kind kind)
 {
+	int err;
+
 	worker->builder = b;
 	worker->requests = &b->requests[kind];
-	if (pthread_create(&worker->thread, NULL, work, worker))
-		abort();
+	err = pthread_create(&worker->thread, NULL, work, worker);
+	if (!err)
+		return;
+	/* As without memory. No target is attached to yet. */
+	log_error(err, "start a thread that builds unwind tables");
+	exit(EXIT_FAILURE);
 }
 
 struct table_builder *table_builder_new(struct walk_rule *rules, const struct sandbox *sandbox,

@@ -53,3 +53,21 @@ record() {
 	wait $storm
 	cat "$BATS_TEST_TMPDIR/storm"
 }
+
+# A user may have so many processes and threads. Whichever the recorder cannot start, it says so.
+@test "a limit that leaves no thread to the recorder is an error with its reason, not an abort" {
+	as_nobody
+	needs_attach
+	local nr said='' other=(setpriv --reuid 47123 --regid 47123 --clear-groups env HOME=/)
+	"${other[@]}" sleep 600 3>&- &
+	pids+=($!)
+	until grep -q sleep "/proc/$!/comm"; do sleep 0.05; done
+	for nr in $(seq 2 30); do
+		run "${other[@]}" bash -c 'ulimit -u "$1"; exec "${@:2}"' - "$nr" \
+			"$SPROF" record -q -s timer --alloc -d 0.1 -o /dev/null -p "${pids[-1]}"
+		echo "$nr: $status: $output"
+		[ "$status" -lt 128 ]
+		[[ $output != *"cannot start a thread that builds unwind tables: Resource temporarily unavailable"* ]] || said=1
+	done
+	[ -n "$said" ]
+}
