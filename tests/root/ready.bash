@@ -4,6 +4,7 @@
 # what it is for (exit status 77). COMMAND...
 start_ready() {
 	local said=$BATS_TEST_TMPDIR/said status=0
+	: >"$said" # an earlier program's word must not be read before this one has begun to write
 	"$@" >"$said" 2>&1 3>&- &
 	target=$!
 	for _ in $(seq 500); do
