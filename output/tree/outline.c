@@ -41,8 +41,12 @@ struct outliner {
 	uint32_t made;	   /* so many of the lowest frames are nodes */
 	uint32_t nr;	   /* nodes of the whole tree so far */
 	uint32_t nr_lines; /* lines that have ended */
-	bool *marks;	   /* by function: is it a marker of missing frames? NULL: none is */
-	uint32_t marker;   /* depth of the lowest such marker in the line, plus one; 0: none */
+	/*
+	 * By function: is it a marker of missing frames, or a wait, whose markers above it do not
+	 * count? NULL: there are no markers.
+	 */
+	bool *marks;
+	uint32_t marker; /* depth of the lowest of them in the line, plus one; 0: none */
 };
 
 /* A marker of repeated frames does not count: nothing is missing there. */
@@ -60,6 +64,8 @@ static void find_markers(struct outliner *o)
 			o->marks = xcalloc(functions->nr, sizeof(*o->marks));
 		o->marks[i] = true;
 	}
+	for (size_t i = 0; o->marks && i < functions->nr; i++)
+		o->marks[i] |= functions->list[i].kind == FUNCTION_WAIT;
 	if (o->marks)
 		o->outline->marked = xcalloc(functions->nr, sizeof(*o->outline->marked));
 }

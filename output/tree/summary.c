@@ -35,7 +35,8 @@ static void add_incomplete(struct summary *s, const struct tree_function *f, uin
 /*
  * Counts the stacks with each marker, as imported stacks have markers but no counters. A hidden
  * kernel stack is missing at the leaf, while the root is there, so recorders do not count it
- * either.
+ * either. Nor do they count what is missing of a waker's stack, which stands on top of the wait:
+ * the sample is of the thread that waited.
  */
 static void count_markers(struct summary *s, const struct tree *tree)
 {
@@ -51,7 +52,11 @@ static void count_markers(struct summary *s, const struct tree *tree)
 	for (uint32_t i = 0; i < tree->nr_nodes; i++) {
 		const struct tree_function *f = tree_function_of(tree, i);
 
-		if (f->kind != FUNCTION_MARKER || i < end)
+		if (i < end)
+			continue;
+		if (f->kind == FUNCTION_WAIT)
+			end = tree->nodes[i].end;
+		if (f->kind != FUNCTION_MARKER)
 			continue;
 		if (marker_from_name(f->name, strlen(f->name)) == MARKER_REPEATED)
 			continue; /* nothing is missing */

@@ -58,8 +58,8 @@ struct tree_outline {
 	struct tree_cut *cuts; /* by node */
 	struct tree_sum *sums; /* by function, of all nodes: see tree_sums() */
 	/*
-	 * By function: the events of the stacks in which it is the lowest marker, other than those
-	 * of repeated frames. NULL: there are no markers.
+	 * By function: the events of the stacks in which it is the lowest of all markers, other
+	 * than those of repeated frames, and waits. NULL: there are no markers.
 	 */
 	uint64_t *marked;
 };

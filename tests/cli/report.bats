@@ -246,6 +246,14 @@ trust() { # options, file: what the samples are worth
 	[ "$(trust --focus read kernel.folded)" = "30 samples, 0 lost, 0% incomplete, 100% unnamed" ]
 }
 
+@test "a stack whose waker's part has no root is not an incomplete one" {
+	printf 'main;f;lock wait_[w];woken by g_[w];g;[no unwind rule] 30\n[no unwind rule];f;lock wait_[w] 10\nmain;f 60\n' >wait.folded
+	[ "$(trust wait.folded)" = "100 samples, 0 lost, 10% incomplete (no unwind rule 10), 30% unnamed" ]
+	[ "$(trust --invert wait.folded)" = "$(trust wait.folded)" ]
+	"$SPROF" flame --no-js -o wait.svg wait.folded
+	grep -q '10% incomplete (no unwind rule 10)' wait.svg
+}
+
 @test "a process is called what its main thread was called last, also if that is a name it had before" {
 	for at in 1:python3 2:bash 3:pyenv 4:python3; do
 		printf '%s 7/7 [000] %d.000000: 1 cpu-clock:\n\t1000 main+0x1 (/bin/a)\n\n' "${at#*:}" "${at%:*}"

@@ -21,7 +21,7 @@ struct shape {
 	unsigned nr_stacks, max_depth, nr_names;
 	unsigned stay;	/* the chance in 100 that a frame is the most frequent one */
 	unsigned heavy; /* one of so many stacks weighs a lot */
-	bool markers, zeros, repeats;
+	bool markers, waits, zeros, repeats;
 };
 
 static uint32_t random_frame(struct profile *p, const struct shape *shape)
@@ -33,6 +33,8 @@ static uint32_t random_frame(struct profile *p, const struct shape *shape)
 		return profile_marker_frame(p, (enum marker)rng(NR_MARKERS));
 	if (shape->markers && !rng(20))
 		return profile_named_frame(p, "0x1234", 6, FUNCTION_UNKNOWN);
+	if (shape->waits && !rng(20))
+		return profile_named_frame(p, "lock wait", 9, FUNCTION_WAIT);
 	snprintf(name, sizeof(name), "f%u", number);
 	return profile_named_frame(p, name, strlen(name), FUNCTION_NATIVE);
 }
@@ -132,7 +134,7 @@ static void pictures_from_outlines_are_equal(void **state)
 /* They are counted by stack in an outline, and by node in a whole tree. */
 static void markers_and_unnamed_frames_are_counted(void **state)
 {
-	static const struct shape shape = { 2500, 12, 8, 30, 200, .markers = true };
+	static const struct shape shape = { 2500, 12, 8, 30, 200, .markers = true, .waits = true };
 
 	struct buffer picture = { 0 };
 	struct summary summary;
@@ -148,6 +150,49 @@ static void markers_and_unnamed_frames_are_counted(void **state)
 	assert_true(summary.unnamed > 0);
 	buffer_fini(&picture);
 	profile_free(p);
+}
+
+static void add_wait(struct profile *p, bool own_marker, bool waker_marker)
+{
+	uint32_t frames[5], nr = 0;
+
+	if (own_marker)
+		frames[nr++] = profile_marker_frame(p, MARKER_NO_RULE);
+	frames[nr++] = profile_named_frame(p, "waits", 5, FUNCTION_NATIVE);
+	frames[nr++] = profile_named_frame(p, "lock wait", 9, FUNCTION_WAIT);
+	frames[nr++] = profile_named_frame(p, "wakes", 5, FUNCTION_NATIVE);
+	if (waker_marker)
+		frames[nr++] = profile_marker_frame(p, MARKER_NO_RULE);
+	profile_add_sample(p, &(struct profile_sample){
+				      .weight = 1,
+				      .thread = PROFILE_NONE,
+				      .stack = profile_stack(p, frames, nr),
+				      .column = COLUMN_COUNT,
+			      });
+}
+
+/* The waker's frames stand on top of the reason; a sample is of the thread that waited. */
+static void a_stack_is_complete_without_the_wakers_root(void **state)
+{
+	for (int outlined = 0; outlined < 2; outlined++) {
+		struct profile *p = profile_new();
+		struct buffer picture = { 0 };
+		struct summary summary;
+
+		(void)state;
+		add_wait(p, false, true);
+		draw(p, outlined, &picture, &summary);
+		assert_int_equal(summary.incomplete, 0);
+		buffer_fini(&picture);
+		add_wait(p, true, true);
+		add_wait(p, true, false);
+		add_wait(p, false, false);
+		draw(p, outlined, &picture, &summary);
+		assert_int_equal(summary.samples, 4);
+		assert_int_equal(summary.incomplete, 2);
+		buffer_fini(&picture);
+		profile_free(p);
+	}
 }
 
 static void an_empty_profile_has_an_outline(void **state)
@@ -185,6 +230,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(pictures_from_outlines_are_equal),
 		cmocka_unit_test(markers_and_unnamed_frames_are_counted),
+		cmocka_unit_test(a_stack_is_complete_without_the_wakers_root),
 		cmocka_unit_test(an_empty_profile_has_an_outline),
 		cmocka_unit_test(towers_are_cut_where_they_are_narrow),
 	};
