@@ -289,7 +289,7 @@ terminal_is_as_before() {
 # bats test_tags=full
 @test "a recording can be looked at, and is told from a program" {
 	work shares 60000
-	"$SPROF" record -q -o "$data" -d 1s -p ${pids[0]}
+	"$SPROF" record -q -F 1999 -o "$data" -d 1s -p ${pids[0]}
 	"$SPROF" top "$data" </dev/null >"$BATS_TEST_TMPDIR/table" 2>/dev/null
 	"$SPROF" report "$data" >"$BATS_TEST_TMPDIR/report"
 	cmp "$BATS_TEST_TMPDIR/table" "$BATS_TEST_TMPDIR/report"
