@@ -31,11 +31,20 @@
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
 /*
- * By CPU, modulo their number: not 0 if a wait was drawn there. It is looked at after each switch
- * of the machine, so it is no map. Two CPUs with the same place may lose a sample, which is
- * counted.
+ * By CPU, modulo their number. It is looked at after each switch of the machine, so it is no map,
+ * and each CPU has a cache line. Two CPUs with the same place may lose a sample, which is counted.
  */
-__u64 has_drawn[MAX_CPUS];
+struct last_switch {
+	__u64 has_drawn; /* not 0: a wait was drawn there */
+	__u64 to;	 /* the watched thread that at_switch() saw switched to; 0: another one */
+	__u64 unused[6];
+};
+static struct last_switch last_switches[MAX_CPUS]; /* not for the recorder */
+
+static __always_inline struct last_switch *last_switch(void)
+{
+	return &last_switches[bpf_get_smp_processor_id() & (MAX_CPUS - 1)];
+}
 
 /* ---- after the wait */
 
@@ -210,6 +219,7 @@ static __noinline int fill_facts(struct wait_facts *f, const struct waiter *t,
 /* Samples the wait that was drawn when the running thread was switched to, if one was. */
 static __always_inline int take_wait(void *ctx)
 {
+	struct last_switch *last = last_switch();
 	__u32 cpu = bpf_get_smp_processor_id();
 	struct task_struct *task;
 	struct drawn_wait *c;
@@ -217,12 +227,12 @@ static __always_inline int take_wait(void *ctx)
 	struct waiter *t;
 	__u64 start, now;
 
-	if (!has_drawn[cpu & (MAX_CPUS - 1)])
+	if (!last->has_drawn)
 		return 0;
 	c = this_cpus_wait();
 	if (!c || !c->weight)
 		return 0;
-	has_drawn[cpu & (MAX_CPUS - 1)] = 0;
+	last->has_drawn = 0;
 	start = bpf_ktime_get_ns();
 	task = bpf_get_current_task_btf();
 	t = c->tid == (__u32)bpf_get_current_pid_tgid() ? waiter_of(task) : NULL;
@@ -240,12 +250,6 @@ static __always_inline int take_wait(void *ctx)
 	now = bpf_ktime_get_ns();
 	charge_sample(c, now, now - start);
 	return 0;
-}
-
-SEC("?tp_btf/sched_exit_tp")
-int after_switch(void *ctx)
-{
-	return take_wait(ctx);
 }
 
 /* ---- the switch */
@@ -290,7 +294,6 @@ static __always_inline void send_first_wait(struct task_struct *task, __u64 weig
 /* The wait of `task` is to be sampled. 1: it is to be walked. */
 static __noinline int add_drawn(struct task_struct *task, struct waiter *t, __u64 weight, __u64 now)
 {
-	__u32 cpu = bpf_get_smp_processor_id();
 	struct drawn_wait *c = this_cpus_wait();
 
 	if (!c)
@@ -307,7 +310,7 @@ static __noinline int add_drawn(struct task_struct *task, struct waiter *t, __u6
 	c->off_ns = t->off_ns;
 	c->tid = task->pid;
 	c->state = t->state;
-	has_drawn[cpu & (MAX_CPUS - 1)] = 1;
+	last_switch()->has_drawn = 1;
 	return 1;
 }
 
@@ -328,6 +331,7 @@ static __always_inline int on_switch(void *ctx, bool preempted, struct task_stru
 
 	if ((!from && !to) || end_ns)
 		return 0;
+	last_switch()->to = to ? (__u64)next : 0;
 	now = bpf_ktime_get_ns();
 	if (from)
 		switched_from(prev, preempted, state, now);
@@ -349,4 +353,30 @@ int BPF_PROG(at_switch_without_state, bool preempted, struct task_struct *prev,
 	     struct task_struct *next)
 {
 	return on_switch(ctx, preempted, prev, next, prev->__state);
+}
+
+/*
+ * Some kernels do not tell of switches away from certain threads. The thread that was switched to
+ * is here all the same, with a wait that has not ended.
+ */
+static __noinline int end_untold_wait(struct task_struct *task)
+{
+	__u64 now = bpf_ktime_get_ns();
+	struct waiter *t = waiter_at(task, now);
+
+	if (t && !t->in_ns && (t->out_ns || !t->began_on_cpu))
+		end_wait(task, now);
+	return 0;
+}
+
+SEC("?tp_btf/sched_exit_tp")
+int BPF_PROG(after_switch, bool is_switch)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+
+	if (is_switch && last_switch()->to != (__u64)task && may_be_watched(task) && !end_ns) {
+		last_switch()->to = (__u64)task;
+		end_untold_wait(task);
+	}
+	return take_wait(ctx);
 }

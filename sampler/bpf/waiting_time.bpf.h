@@ -296,9 +296,25 @@ static __always_inline void fill_thread_event(struct thread_event *e, const stru
 	bpf_probe_read_kernel(e->comm, COMM_SIZE, task->comm);
 }
 
+/*
+ * The switch to a new thread was not told (end_untold_wait()): until then it was runnable. Such a
+ * switch has no end that could be seen, as the thread comes to life elsewhere.
+ */
+static __always_inline void begin_untold_run(struct waiter *t, struct task_struct *task, __u64 now)
+{
+	__u64 off = now - t->start_ns, queued = run_delay_of(task);
+
+	if (t->state != WAIT_NEW || t->in_ns || t->out_ns)
+		return;
+	t->off_ns = queued < off ? queued : off;
+	t->in_ns = t->start_ns + t->off_ns;
+	t->nr_waits++;
+}
+
 /* The running thread is switched from, or ends. */
 static __always_inline void end_run(struct waiter *t, struct task_struct *task, __u64 now)
 {
+	begin_untold_run(t, task, now);
 	divide_wait(t, task);
 	t->cpu_ns += now - (t->in_ns ? t->in_ns : t->out_ns ? t->out_ns : t->start_ns);
 	t->in_ns = 0;
