@@ -3,12 +3,12 @@
 # (printed by the target), waiting and runnable (sprof fold --time of these columns), waiting.json and
 # runnable.json (sprof report --by thread --json of them).
 
-fold_waits() { # the recording
-	"$SPROF" info --json "$1" >info.json
-	"$SPROF" report --by thread --json --column waiting -o waiting.json "$1"
-	"$SPROF" report --by thread --json --column runnable -o runnable.json "$1"
-	"$SPROF" fold --time --column waiting "$1" >waiting
-	"$SPROF" fold --time --column runnable "$1" >runnable
+fold_waits() { # options, as --pid, and the recording
+	"$SPROF" info --json "${!#}" >info.json
+	"$SPROF" report --by thread --json --column waiting -o waiting.json "$@"
+	"$SPROF" report --by thread --json --column runnable -o runnable.json "$@"
+	"$SPROF" fold --time --column waiting "$@" >waiting
+	"$SPROF" fold --time --column runnable "$@" >runnable
 }
 
 # cpu + runnable + waiting = wall, of every thread.
