@@ -194,6 +194,25 @@ slow_disk() { # MOUNT POINT, READS A SECOND
 	echo "$(lsblk -dno MAJ:MIN "$device" | tr -d ' ') $2" >"$group/blkio.throttle.read_iops_device"
 }
 
+# The waits of a Python function, by a pattern of what is above its frame, and of sleeps() are those of the file
+# `truth`. A program's first samples have native frames until the recorder has found its interpreter, which
+# takes it some 100 ms where it has to wait for a CPU.
+waits_are_true() { # FUNCTION, PATTERN; folded stacks on stdin
+	awk -v slow="$1" -v pattern="$2" '
+		NR == FNR { exact[$1] = $2; next }
+		$0 ~ ";" slow " [(].*" pattern { named += $NF }
+		$0 ~ ";(" slow " [(]|_PyEval_EvalFrameDefault;).*" pattern { is[slow] += $NF }
+		/;sleeps \(.*;sleep_/ { is["sleeps"] += $NF }
+		END {
+			for (n in exact) {
+				printf "%s: %.3f s of %.3f s\n", n, is[n] / 1e9, exact[n] / 1e9
+				failed = failed || is[n] < 0.98 * exact[n] || is[n] > 1.02 * exact[n]
+			}
+			printf "%.3f s of them with the function\n", named / 1e9
+			exit failed || exact[slow] < 1.5e9 || named < 0.7 * exact[slow]
+		}' truth -
+}
+
 # bats test_tags=full
 @test "waits for a disk of known speed have their true times" {
 	slow_disk slow 50
@@ -217,17 +236,7 @@ slow_disk() { # MOUNT POINT, READS A SECOND
 		    print(f.__name__, time.monotonic_ns() - start - (ready() - r))
 	PYTHON
 	"$SPROF" record -q --source ebpf --clock off -o data -- python3 reads.py "$group" >truth
-	"$SPROF" fold --time --column waiting data | awk '
-		NR == FNR { exact[$1] = $2; all += $2; next }
-		/;reads_disk \(.*;disk wait_/ { is["reads_disk"] += $NF } /;sleeps \(.*;sleep_/ { is["sleeps"] += $NF }
-		END {
-			for (n in exact) {
-				total += is[n]
-				printf "%s: %.3f s of %.3f s\n", n, is[n] / 1e9, exact[n] / 1e9
-				failed = failed || is[n] < 0.98 * exact[n] || is[n] > 1.02 * exact[n]
-			}
-			exit failed || exact["reads_disk"] < 1.5e9
-		}' truth -
+	"$SPROF" fold --time --column waiting data | waits_are_true reads_disk 'preadv.*;disk wait_'
 }
 
 # bats test_tags=full
@@ -255,19 +264,43 @@ slow_disk() { # MOUNT POINT, READS A SECOND
 		    print(f.__name__, time.monotonic_ns() - start - (ready() - r))
 	PYTHON
 	"$SPROF" record -q --source ebpf --clock off -o data -- python3 faults.py "$group" >truth
-	"$SPROF" fold --time --column waiting data | awk '
-		NR == FNR { exact[$1] = $2; next }
-		/;faults \(.*;page fault_/ { is["faults"] += $NF } /;sleeps \(.*;sleep_/ { is["sleeps"] += $NF }
-		END {
-			for (n in exact) {
-				printf "%s: %.3f s of %.3f s\n", n, is[n] / 1e9, exact[n] / 1e9
-				failed = failed || is[n] < 0.98 * exact[n] || is[n] > 1.02 * exact[n]
-			}
-			exit failed || exact["faults"] < 1.5e9
-		}' truth -
+	"$SPROF" fold --time --column waiting data | waits_are_true faults 'mmap_subscript;.*;page fault_'
 	"$SPROF" report --by reason --json --column waiting data | jq -e 'any(.rows[]; .function == "page fault")'
 	"$SPROF" flame --no-js --column waiting -o flame.svg data
 	grep -q '<g class="w1"><title>page fault' flame.svg
+}
+
+# A thread is watched from its creation on, so the recording has the switches that the kernel counts away from it, and that
+# to it for the first time. Then it goes on for a moment.
+@test "no switch of a thread is missed" {
+	cat >switches.py <<-'PYTHON'
+		import os, threading, time
+		def status():
+		    lines = open("/proc/thread-self/status").read().split("\n")
+		    return sum(int(l.split()[1]) for l in lines if "ctxt_switches" in l)
+		def waits():
+		    for i in range(1000):
+		        time.sleep(0.001)
+		        if i % 10 == 0:
+		            os.sched_yield()
+		    print(threading.get_native_id(), status())
+		threads = [threading.Thread(target=waits) for _ in range(4)]
+		for t in threads:
+		    t.start()
+		for t in threads:
+		    t.join()
+	PYTHON
+	"$SPROF" record -q --source ebpf --clock off -o data -- python3 switches.py >truth
+	"$SPROF" info --json data >info.json
+	times_add_up
+	jq -r '.thread_times[] | "\(.tid) \(.switches)"' info.json | awk '
+		NR == FNR { kernel[$1] = $2; next }
+		$1 in kernel {
+			nr++
+			printf "%s: %d switches, kernel %d before its end\n", $1, $2, kernel[$1]
+			failed = failed || $2 < kernel[$1] + 1 || $2 > kernel[$1] + 21
+		}
+		END { exit failed || nr != 4 }' truth -
 }
 
 @test "locks have their places, their waits and their holders" {
