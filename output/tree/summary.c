@@ -33,10 +33,9 @@ static void add_incomplete(struct summary *s, const struct tree_function *f, uin
 }
 
 /*
- * Counts the stacks with each marker, as imported stacks have markers but no counters. A hidden
- * kernel stack is missing at the leaf, while the root is there, so recorders do not count it
- * either. Nor do they count what is missing of a waker's stack, which stands on top of the wait:
- * the sample is of the thread that waited.
+ * Counts the stacks with each marker, as imported stacks have markers but no counters. As recorders
+ * do, it leaves out a kernel stack that is hidden, as the root is there, and what is missing of a
+ * waker's stack on top of a wait, as the sample is of the thread that waited.
  */
 static void count_markers(struct summary *s, const struct tree *tree)
 {
@@ -52,11 +51,7 @@ static void count_markers(struct summary *s, const struct tree *tree)
 	for (uint32_t i = 0; i < tree->nr_nodes; i++) {
 		const struct tree_function *f = tree_function_of(tree, i);
 
-		if (i < end)
-			continue;
-		if (f->kind == FUNCTION_WAIT)
-			end = tree->nodes[i].end;
-		if (f->kind != FUNCTION_MARKER)
+		if ((f->kind != FUNCTION_MARKER && f->kind != FUNCTION_WAIT) || i < end)
 			continue;
 		if (marker_from_name(f->name, strlen(f->name)) == MARKER_REPEATED)
 			continue; /* nothing is missing */
