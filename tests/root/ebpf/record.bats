@@ -202,10 +202,12 @@ os.execve(fd, ["program", "60000"], os.environ)' "$TARGETS/shares"
 	start "$dir/upper/temporary" 60000
 	sleep 0.3
 	rm "$dir/upper/temporary"
-	"$SPROF" record -q -o "$data" -F 499 -d 1500ms -p "${pids[0]},${pids[1]}"
+	"$SPROF" record -q -o "$data" -F 1999 -d 1500ms -p "${pids[0]},${pids[1]}"
 	kill -9 "${pids[@]}"
 	wait "${pids[@]}" || true
-	umount "$dir/merged" "$dir/upper"
+	# The kernel closes the files of what has ended a moment later.
+	wait_until umount "$dir/merged"
+	wait_until umount "$dir/upper"
 	fold
 	[ "$(samples '^layered;.*;main;part_50')" -gt 20 ]
 	[ "$(samples '^temporary;.*;main;part_50')" -gt 20 ]
