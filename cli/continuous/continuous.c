@@ -155,6 +155,12 @@ static void push_segment(void *context, const char *path)
 	push_child_begin(c->config.push, path);
 }
 
+static void on_named(void *context, const char *path)
+{
+	folder_measure_segment(((struct continuous *)context)->folder, strrchr(path, '/') + 1);
+	push_segment(context, path);
+}
+
 /* Has a child name and finish the segment; `here`: this process does, at the end. */
 static void end_segment(struct continuous *c, const struct profile_stats *all, uint64_t end_ns,
 			bool here)
@@ -166,6 +172,7 @@ static void end_segment(struct continuous *c, const struct profile_stats *all, u
 		.debuginfod = c->config.debuginfod,
 		.sink = c->sink,
 		.folder = c->folder,
+		.name = c->name,
 	};
 	char *path = xasprintf("%s/%s", c->config.opts->path, c->name);
 	struct profile_stats stats;
@@ -415,7 +422,7 @@ int continuous_new(const struct continuous_config *config, struct continuous **r
 	incident_init(&c->incident);
 	own_cost_read(&config->rate->parts, &c->cost);
 	c->cost_ns = monotonic_ns();
-	c->naming.on_finished = push_segment;
+	c->naming.on_finished = on_named;
 	c->naming.context = c;
 	err = flight_folder_open(config->opts, &c->folder);
 	if (!err) {

@@ -30,6 +30,7 @@
 #include "core/sandbox/sandbox.h"
 #include "core/segments/folder.h"
 #include "core/segments/names_folder.h"
+#include "core/segments/segment_pack.h"
 #include "core/segments/segment_sink.h"
 #include "core/untrusted/remote_read.h"
 #include "sampler/ebpf/source_ebpf.h"
@@ -206,12 +207,24 @@ static uint64_t name_all(const struct naming_parts *parts, struct profile *segme
 	return nr_limited + look_up(&l, segment);
 }
 
+/* A segment that cannot be made smaller is whole all the same. */
+static int finish(const struct naming_parts *parts, struct recfile *file,
+		  const struct profile_stats *stats, uint64_t end_ns)
+{
+	int err;
+
+	recfile_write_symbols(file);
+	err = recfile_finish(file, stats, end_ns);
+	if (!err)
+		segment_pack(folder_fd(parts->folder), parts->name);
+	return err;
+}
+
 int name_segment(const struct naming_parts *parts, struct recfile *file,
 		 const struct profile_stats *stats, uint64_t end_ns)
 {
 	name_all(parts, recfile_vocabulary(file));
-	recfile_write_symbols(file);
-	return recfile_finish(file, stats, end_ns);
+	return finish(parts, file, stats, end_ns);
 }
 
 /* The child's whole work; returns its exit status. */
@@ -220,8 +233,7 @@ static int name_in_child(const struct naming_parts *parts, const struct unnamed 
 	uint64_t nr_limited = name_all(parts, recfile_vocabulary(job->file));
 
 	end_limit();
-	recfile_write_symbols(job->file);
-	if (recfile_finish(job->file, job->stats, job->end_ns))
+	if (finish(parts, job->file, job->stats, job->end_ns))
 		return 1;
 	return nr_limited ? NAMES_LIMITED : 0;
 }

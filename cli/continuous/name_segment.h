@@ -29,6 +29,7 @@ struct naming_parts {
 	struct debuginfod *debuginfod; /* NULL: not asked for */
 	const struct segment_sink *sink;
 	struct folder *folder;
+	const char *name; /* of the segment, in the folder */
 };
 
 #define MAX_NAMING 2

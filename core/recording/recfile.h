@@ -85,6 +85,13 @@ int recfile_finish(struct recfile *w, const struct profile_stats *stats, uint64_
 /* Closes the file. Without recfile_finish() the recording stays unfinished. NULL is fine. */
 void recfile_free(struct recfile *w);
 
+/*
+ * Copies a finished, undamaged recording into an empty file with its chunks joined: those that are
+ * written each second are small and compress badly. 0; -EBADMSG where it is not such a recording;
+ * or -errno. On failure the new file is of no use.
+ */
+int recfile_pack(int from_fd, int to_fd);
+
 /* Is a file that starts with these bytes a recording? Needs one byte; eight are certain. */
 bool recfile_is_recording(const void *data, size_t size);
 

@@ -7,7 +7,8 @@
  *
  * A recording has its final name from the beginning and is only ever appended to; the one place
  * written twice is record_file.complete, which comes last of all. So whatever kills the recorder,
- * every chunk that reached the file can be read, and a reader knows that the end is missing.
+ * every chunk that reached the file can be read, and a reader knows that the end is missing. The
+ * contents of neighbouring chunks may be joined to one chunk, with `first` of the first of them.
  *
  * Tables. Strings, modules, threads, frames, stacks and functions are numbered from 0 in the order
  * in which they are written; an entry refers to others by number, and only to earlier ones. String

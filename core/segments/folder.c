@@ -107,6 +107,14 @@ static DIR *list(int dir, const char *name)
 	return d;
 }
 
+/* Is it the copy of a segment whose packing was cut short? */
+static bool is_left_over(const char *name)
+{
+	uint64_t began;
+
+	return name[0] == '.' && segment_name_parse(name + 1, &began);
+}
+
 static void find_segments(struct folder *f)
 {
 	int64_t now = boottime_ns();
@@ -116,8 +124,11 @@ static void find_segments(struct folder *f)
 	struct stat st;
 
 	for (size_t i = 0; d && i < MAX_ENTRIES && (e = readdir(d)); i++)
-		if (segment_name_parse(e->d_name, &began) &&
-		    !fstatat(f->fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) && S_ISREG(st.st_mode))
+		if (is_left_over(e->d_name))
+			unlinkat(f->fd, e->d_name, 0);
+		else if (segment_name_parse(e->d_name, &began) &&
+			 !fstatat(f->fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) &&
+			 S_ISREG(st.st_mode))
 			retention_add_older(&f->retention, e->d_name, (uint64_t)st.st_blocks * 512,
 					    now, began, realtime);
 	if (d)
@@ -217,6 +228,14 @@ int folder_create_segment(struct folder *f, uint64_t realtime_ns, char name[SEGM
 void folder_end_segment(struct folder *f, const char *name, uint64_t size_bytes, int64_t now_ns)
 {
 	retention_add(&f->retention, name, size_bytes, now_ns);
+}
+
+void folder_measure_segment(struct folder *f, const char *name)
+{
+	struct stat st;
+
+	if (f->fd >= 0 && !fstatat(f->fd, name, &st, AT_SYMLINK_NOFOLLOW) && S_ISREG(st.st_mode))
+		retention_set_size(&f->retention, name, (uint64_t)st.st_size);
 }
 
 /* Were these names unused since before the oldest segment? Then nothing needs them. */

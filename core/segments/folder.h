@@ -54,6 +54,8 @@ int folder_open_names(int folder);
 int folder_create_segment(struct folder *f, uint64_t realtime_ns, char name[SEGMENT_NAME_SIZE]);
 /* Tells that a segment has ended: it may be deleted from now on. `now_ns` is CLOCK_BOOTTIME. */
 void folder_end_segment(struct folder *f, const char *name, uint64_t size_bytes, int64_t now_ns);
+/* Measures an ended segment again: its size has changed with its names. */
+void folder_measure_segment(struct folder *f, const char *name);
 /* Measures the folder of names again, and deletes names that are not needed any more. */
 void folder_tidy_names(struct folder *f, int64_t now_ns);
 /*

@@ -41,6 +41,15 @@ void retention_add_older(struct retention *r, const char *name, uint64_t size_by
 	add(r, name, size_bytes, now_ns - (int64_t)(age < INT64_MAX / 2 ? age : INT64_MAX / 2));
 }
 
+void retention_set_size(struct retention *r, const char *name, uint64_t size_bytes)
+{
+	for (size_t i = r->nr; i-- > 0;)
+		if (!strcmp(r->segments[i].name, name)) {
+			r->segments[i].size_bytes = size_bytes;
+			return;
+		}
+}
+
 size_t retention_excess(const struct retention *r, int64_t now_ns, uint64_t other_bytes)
 {
 	uint64_t bytes = other_bytes;

@@ -30,6 +30,8 @@ void retention_add(struct retention *r, const char *name, uint64_t size_bytes, i
  */
 void retention_add_older(struct retention *r, const char *name, uint64_t size_bytes, int64_t now_ns,
 			 uint64_t began_realtime_ns, uint64_t realtime_ns);
+/* Sets the size of a segment, if it is one of these. */
+void retention_set_size(struct retention *r, const char *name, uint64_t size_bytes);
 /*
  * Returns how many of the oldest segments must be deleted. other_bytes: the size of what else is in
  * the folder, the open segment and names.

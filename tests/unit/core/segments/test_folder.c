@@ -145,6 +145,26 @@ static void segments_of_an_earlier_recorder_count(void **state)
 	folder_free(f);
 }
 
+/* A recorder was killed while it packed one, or packed it since it ended. */
+static void packed_segments_count_as_they_are(void **state)
+{
+	struct folder *f = open_it(50000);
+
+	(void)state;
+	add_segment(f, T, 100000, S);
+	assert_int_equal(truncate("d/sprof-20231114T221320.000Z.data", 1000), 0);
+	folder_measure_segment(f, "sprof-20231114T221320.000Z.data");
+	folder_measure_segment(f, "sprof-20231114T221321.000Z.data"); /* there is none */
+	assert_int_equal(folder_prune(f, 2 * S, 0, false), 0);
+	folder_free(f);
+	assert_int_equal(system("touch d/.sprof-20231114T221320.000Z.data d/.other"), 0);
+	f = open_it(0);
+	assert_false(is_there("d/.sprof-20231114T221320.000Z.data"));
+	assert_true(is_there("d/.other"));
+	assert_true(is_there("d/sprof-20231114T221320.000Z.data"));
+	folder_free(f);
+}
+
 static void a_deleted_folder_is_made_anew(void **state)
 {
 	struct folder *f = open_it(0);
@@ -211,6 +231,7 @@ int main(void)
 		IN_DIRECTORY(a_name_that_is_taken_is_passed_over),
 		IN_DIRECTORY(only_segments_are_deleted),
 		IN_DIRECTORY(segments_of_an_earlier_recorder_count),
+		IN_DIRECTORY(packed_segments_count_as_they_are),
 		IN_DIRECTORY(a_deleted_folder_is_made_anew),
 		IN_DIRECTORY(the_last_segments_can_be_kept),
 		IN_DIRECTORY(no_more_is_kept_than_the_limit_allows),
