@@ -1,7 +1,8 @@
 /*
  * A round names the frames that came since the last one. The first rounds follow each other at
  * once; later ones wait thirty times as long as the last one took, so that a large program with
- * ever new frames does not keep a CPU busy.
+ * ever new frames does not keep a CPU busy. If hardly any sample has a frame without a name, they
+ * wait ten times as long: to open the debug information of a library for one address takes 50 ms.
  */
 #include "cli/top/name_rounds.h"
 
@@ -25,6 +26,8 @@
 #define AT_ONCE 3      /* rounds without a pause */
 #define PAUSES 30      /* a pause is that many times as long as a round */
 #define MAX_PAUSE_NS 10000000000ull
+#define LONGER 10 /* a pause while no round is urgent */
+#define MAX_LONGER_NS 30000000000ull
 
 struct opened {
 	int file, root; /* descriptors, or -errno */
@@ -41,9 +44,9 @@ struct name_rounds {
 	struct opened opened[MAX_MODULES];
 	size_t nr_opened;
 	pthread_t thread;
-	bool is_running; /* the thread has to be joined */
-	bool has_ended;	 /* atomic: its round is over */
-	uint64_t nr_rounds, next_ns;
+	bool is_running;			   /* the thread has to be joined */
+	bool has_ended;				   /* atomic: its round is over */
+	uint64_t nr_rounds, next_ns, next_calm_ns; /* the last: while none is urgent */
 };
 
 struct name_rounds *name_rounds_new(struct live *live, struct recorder *recorder,
@@ -92,6 +95,14 @@ static int kernel_symbol(void *context, uint64_t address, char *name, size_t siz
 	return source_ebpf_kernel_symbol(n->recorder->source, address, name, size);
 }
 
+static void set_pause(struct name_rounds *n, uint64_t pause_ns)
+{
+	uint64_t now = monotonic_ns(), longer_ns = pause_ns * LONGER;
+
+	n->next_ns = now + (pause_ns < MAX_PAUSE_NS ? pause_ns : MAX_PAUSE_NS);
+	n->next_calm_ns = now + (longer_ns < MAX_LONGER_NS ? longer_ns : MAX_LONGER_NS);
+}
+
 static void *name_round(void *context)
 {
 	struct name_rounds *n = context;
@@ -111,7 +122,7 @@ static void *name_round(void *context)
 	n->round = NULL;
 	pause_ns = (monotonic_ns() - start_ns) * PAUSES;
 	if (n->nr_rounds > AT_ONCE)
-		n->next_ns = monotonic_ns() + (pause_ns < MAX_PAUSE_NS ? pause_ns : MAX_PAUSE_NS);
+		set_pause(n, pause_ns);
 	n->done(n->context);
 	__atomic_store_n(&n->has_ended, true, __ATOMIC_RELEASE);
 	return NULL;
@@ -183,10 +194,12 @@ static bool begin(struct name_rounds *n)
 
 void name_rounds_poll(struct name_rounds *n)
 {
+	uint64_t now = monotonic_ns();
+
 	if (n->is_running && !__atomic_load_n(&n->has_ended, __ATOMIC_ACQUIRE))
 		return;
 	join(n);
-	if (monotonic_ns() >= n->next_ns)
+	if (now >= n->next_calm_ns || (now >= n->next_ns && live_round_is_urgent(n->live)))
 		begin(n);
 }
 

@@ -16,6 +16,9 @@
 #include "core/profile/process_rows.h"
 #include "core/profile/source.h"
 
+#define SETTLED 1      /* waits for no round */
+#define URGENT_PART 50 /* a round is urgent if more than 1/50 of the samples wait for it */
+
 const struct live_limits live_limits_default = { 1u << 18, 1u << 24 };
 
 struct live {
@@ -30,10 +33,12 @@ struct live {
 	uint64_t nr_samples;
 	pthread_mutex_t lock;
 	/* Frames that need names, see live_round_new(). */
-	bool *stack_seen, *frame_seen; /* by id */
+	uint32_t round;			   /* the number of the next one, from 2 on */
+	uint32_t *stack_seen, *frame_seen; /* by id: the round that it waits for, or SETTLED */
 	size_t stack_seen_capacity, frame_seen_capacity;
 	uint32_t *unnamed;
 	size_t nr_unnamed, unnamed_capacity;
+	uint64_t nr_since, nr_waiting; /* samples since the last round; of these with such frames */
 };
 
 static struct live *lock_of(struct sink *sink)
@@ -94,38 +99,49 @@ static uint32_t sink_stack(struct sink *sink, const uint32_t *frames, size_t nr)
 	return id;
 }
 
-static bool *seen_at(bool **seen, size_t *capacity, uint32_t id)
+static uint32_t *seen_at(uint32_t **seen, size_t *capacity, uint32_t id)
 {
 	size_t before = *capacity;
 
 	*seen = xgrow(*seen, capacity, (size_t)id + 1, sizeof(**seen));
-	memset(*seen + before, 0, *capacity - before);
+	memset(*seen + before, 0, (*capacity - before) * sizeof(**seen));
 	return &(*seen)[id];
 }
 
-/* Notes the frames of a stack that has its first sample. */
+/* Notes a frame that has a sample. Returns the round that it waits for, or SETTLED. */
+static uint32_t note_frame(struct live *l, uint32_t id)
+{
+	uint32_t *seen = seen_at(&l->frame_seen, &l->frame_seen_capacity, id);
+	const struct profile_frame *f = &l->p->frames[id];
+
+	if (*seen)
+		return *seen;
+	*seen = SETTLED;
+	if (f->nr_locations || !profile_module_has_addresses(&l->p->modules[f->module]))
+		return SETTLED;
+	*seen = l->round;
+	l->unnamed =
+		xgrow(l->unnamed, &l->unnamed_capacity, l->nr_unnamed + 1, sizeof(*l->unnamed));
+	l->unnamed[l->nr_unnamed++] = id;
+	return l->round;
+}
+
+/* Notes the frames of a stack that has its first sample, and whether it waits for names. */
 static void note_frames(struct live *l, uint32_t stack)
 {
 	const struct profile_stack *s = &l->p->stacks[stack];
-	bool *seen = seen_at(&l->stack_seen, &l->stack_seen_capacity, stack);
+	uint32_t *seen = seen_at(&l->stack_seen, &l->stack_seen_capacity, stack);
+	uint32_t waits_for = SETTLED;
 
-	if (*seen)
-		return;
-	*seen = true;
-	for (uint32_t i = 0; i < s->nr_frames; i++) {
-		uint32_t id = l->p->stack_frames[s->first_frame + i];
-		const struct profile_frame *f = &l->p->frames[id];
+	for (uint32_t i = 0; !*seen && i < s->nr_frames; i++) {
+		uint32_t round = note_frame(l, l->p->stack_frames[s->first_frame + i]);
 
-		seen = seen_at(&l->frame_seen, &l->frame_seen_capacity, id);
-		if (*seen)
-			continue;
-		*seen = true;
-		if (f->nr_locations || !profile_module_has_addresses(&l->p->modules[f->module]))
-			continue;
-		l->unnamed = xgrow(l->unnamed, &l->unnamed_capacity, l->nr_unnamed + 1,
-				   sizeof(*l->unnamed));
-		l->unnamed[l->nr_unnamed++] = id;
+		waits_for = round > waits_for ? round : waits_for;
 	}
+	if (!*seen)
+		*seen = waits_for;
+	l->nr_since++;
+	l->nr_waiting += *seen == l->round;
 }
 
 static void sink_sample(struct sink *sink, const struct profile_sample *sample)
@@ -195,6 +211,7 @@ struct live *live_new(const struct live_meta *meta, const struct live_limits *li
 	l->limits = *limits;
 	l->own_pid = (uint32_t)meta->own_pid;
 	l->other_thread = PROFILE_NONE;
+	l->round = SETTLED + 1;
 	marker = profile_marker_frame(l->p, MARKER_OVER_LIMIT);
 	l->left_out = profile_stack(l->p, &marker, 1);
 	pthread_mutex_init(&l->lock, NULL);
@@ -319,6 +336,7 @@ struct live_round *live_round_new(struct live *l, size_t max_modules)
 	size_t kept = 0, modules_capacity = 0, frames_capacity = 0;
 
 	pthread_mutex_lock(&l->lock);
+	l->nr_since = l->nr_waiting = 0;
 	for (size_t i = 0; i < l->nr_unnamed; i++) {
 		uint32_t frame = l->unnamed[i], id, module;
 		const struct profile_frame *f = &l->p->frames[frame];
@@ -343,8 +361,19 @@ struct live_round *live_round_new(struct live *l, size_t max_modules)
 		r->frames[id] = frame;
 	}
 	l->nr_unnamed = kept;
+	l->round += !kept; /* those that are left go on waiting */
 	pthread_mutex_unlock(&l->lock);
 	return r;
+}
+
+bool live_round_is_urgent(struct live *l)
+{
+	bool urgent;
+
+	pthread_mutex_lock(&l->lock);
+	urgent = l->nr_waiting * URGENT_PART > l->nr_since;
+	pthread_mutex_unlock(&l->lock);
+	return urgent;
 }
 
 static uint32_t function_of(struct live *l, const struct live_round *r, uint32_t id)
