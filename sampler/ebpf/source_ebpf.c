@@ -58,10 +58,12 @@
  */
 #define UNWIND_NS (300ull * 1000 * 1000)
 #define LAST_UNWIND_NS (1000ull * 1000 * 1000)
+#define LIMITS_NS (1000ull * 1000 * 1000)
 
 struct source {
 	struct profile_stats stats;
 	struct limits limits;
+	uint64_t limits_ns;	 /* when they are told next: asking the kernel costs some calls */
 	struct targets *targets; /* as named on the command line */
 	bool callers_only;	 /* as in source_config */
 	enum source_clock clock;
@@ -334,7 +336,10 @@ static int source_drain(struct source *s, struct sink *sink, int timeout_ms)
 	if (s->kernel.waiting)
 		waiting_side_poll(s->kernel.waiting, now);
 	ebpf_drain_end(s->drain);
-	tell_limits(s, sink);
+	if (now >= s->limits_ns) {
+		tell_limits(s, sink);
+		s->limits_ns = now + LIMITS_NS;
+	}
 	return targets_live(s->targets) && members_live(s->members);
 }
 

@@ -15,8 +15,8 @@
 
 #define NS_PER_MS UINT64_C(1000000)
 #define MAX_KNOWN 16384
-#define EVERY_NS (100 * NS_PER_MS)    /* between two rounds */
-#define MAX_ROUND 4		      /* looks in one */
+#define EVERY_NS (250 * NS_PER_MS)    /* between two rounds, which go through all processes */
+#define MAX_ROUND 10		      /* looks in one */
 #define MAX_ROUND_NS (20 * NS_PER_MS) /* after which it ends: samples wait meanwhile */
 #define FIRST_NS (250 * NS_PER_MS)    /* after the first sample */
 #define GROWTH 4
