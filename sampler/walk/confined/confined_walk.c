@@ -1,7 +1,6 @@
 /*
- * The child runs the snapshot unwinder. What that wants to know of the process, the child asks of
- * the recorder: mappings, which it keeps while they mean the same, and descriptors of files, each
- * once. The bytes of the stack go through a file in memory that only the recorder writes.
+ * The child runs the snapshot unwinder, and asks the recorder what that wants to know of the
+ * process. The bytes of the stack go through a file in memory that only the recorder writes.
  */
 #include "sampler/walk/confined/confined_walk.h"
 
@@ -22,7 +21,6 @@
 #define FIRST_WAIT_MS 10000 /* its first walk reads files, and the machine may be busy */
 #define WAIT_MS 2000
 #define MAX_FAILURES 3
-#define QUESTIONS_MAX 16384u /* of one walk */
 #define CPU_S 60
 #define MEMORY_MIN (512ull << 20) /* a large .eh_frame, and the list of its functions */
 #define MEMORY_PART 4		  /* of the machine's memory */
@@ -31,17 +29,6 @@
 struct walk_order {
 	struct walk_regs regs;
 	uint64_t stack_start, stack_size, space, max;
-};
-
-struct mapping_answer {
-	uint64_t found;
-	struct snapshot_mapping mapping;
-};
-
-/* A module that the child was told of. */
-struct told_module {
-	uint64_t key;
-	bool handed_over;
 };
 
 struct confined_walk {
@@ -53,64 +40,15 @@ struct confined_walk {
 	unsigned int nr_failures;
 	bool warm; /* the child has walked a stack */
 	int err;
-	struct told_module *told;
-	size_t nr_told, told_capacity;
+	struct walk_told told;
 	uint64_t sps[CONFINED_FRAMES_MAX];
 	uint64_t message[(sizeof(struct walk_word) + 2 * CONFINED_FRAMES_MAX * 8) / 8];
 };
 
 /* ---- in the child */
 
-struct walker {
-	int socket;
-	uint64_t space; /* that the mappings are of */
-	struct snapshot_mapping *mappings;
-	size_t nr, capacity;
-};
-
-static void say(const struct walker *w, enum walk_word_kind kind, uint64_t key)
-{
-	const struct walk_word word = { .kind = kind, .key = key };
-
-	if (message_send(w->socket, &word, sizeof(word), NULL, 0))
-		_exit(0); /* the recorder has ended */
-}
-
-static bool ask_mapping(void *context, uint64_t address, struct snapshot_mapping *ret)
-{
-	struct walker *w = context;
-	struct mapping_answer answer;
-
-	for (size_t i = 0; i < w->nr; i++)
-		if (address >= w->mappings[i].start && address < w->mappings[i].end) {
-			*ret = w->mappings[i];
-			return true;
-		}
-	say(w, WALK_WANTS_MAPPING, address);
-	if (message_receive(w->socket, &answer, sizeof(answer), NULL, 0) != sizeof(answer))
-		_exit(0);
-	if (!answer.found)
-		return false;
-	w->mappings = xgrow(w->mappings, &w->capacity, w->nr + 1, sizeof(*w->mappings));
-	w->mappings[w->nr++] = *ret = answer.mapping;
-	return true;
-}
-
-static bool ask_file(void *context, uint64_t module, struct snapshot_file *ret)
-{
-	struct walker *w = context;
-	char byte;
-	int fd;
-
-	say(w, WALK_WANTS_FILE, module);
-	if (message_receive(w->socket, &byte, sizeof(byte), &fd, 1) != sizeof(byte))
-		_exit(0);
-	*ret = (struct snapshot_file){ .fd = fd };
-	return fd >= 0;
-}
-
 /* `message` has room for a word, and twice the frames. */
-static void walk_one(struct walker *w, struct snapshot_unwinder *unwinder, int stack_fd,
+static void walk_one(struct walk_asker *w, struct snapshot_unwinder *unwinder, int stack_fd,
 		     const struct walk_order *order, uint64_t *message)
 {
 	struct walk_word word = { .kind = WALK_DONE };
@@ -129,9 +67,7 @@ static void walk_one(struct walker *w, struct snapshot_unwinder *unwinder, int s
 		stack = mmap(NULL, order->stack_size, PROT_READ, MAP_SHARED, stack_fd, 0);
 	if (stack == MAP_FAILED)
 		_exit(1);
-	if (order->space != w->space)
-		w->nr = 0;
-	w->space = order->space;
+	walk_asker_enter(w, order->space);
 	sample.stack = stack;
 	result = snapshot_unwind(unwinder, &sample, frames, order->max);
 	nr_sps = result.sps ? result.nr : 0;
@@ -149,8 +85,9 @@ static void walk_one(struct walker *w, struct snapshot_unwinder *unwinder, int s
 
 static void walk_stacks(int socket)
 {
-	struct snapshot_ops ops = { .find_mapping = ask_mapping, .open_module = ask_file };
-	struct walker w = { .socket = socket };
+	struct snapshot_ops ops = { .find_mapping = walk_ask_mapping,
+				    .open_module = walk_ask_file };
+	struct walk_asker w = { .socket = socket };
 	struct snapshot_unwinder *unwinder;
 	struct walk_order order;
 	uint64_t *message;
@@ -189,7 +126,7 @@ static void end_child(struct confined_walk *w)
 		close(w->stack_fd);
 	w->socket = w->stack_fd = -1;
 	w->warm = false;
-	w->nr_told = 0;
+	w->told.nr = 0;
 }
 
 void confined_walk_free(struct confined_walk *w)
@@ -198,7 +135,7 @@ void confined_walk_free(struct confined_walk *w)
 		return;
 	end_child(w);
 	snapshot_unwinder_free(w->here);
-	free(w->told);
+	free(w->told.modules);
 	free(w);
 }
 
@@ -213,46 +150,6 @@ static int start_child(struct confined_walk *w)
 	return w->socket < 0 ? -ECHILD
 			     : message_send(w->socket, &w->ops.by_header, sizeof(w->ops.by_header),
 					    &w->stack_fd, 1);
-}
-
-static struct told_module *find_told(struct confined_walk *w, uint64_t key)
-{
-	for (size_t i = 0; i < w->nr_told; i++)
-		if (w->told[i].key == key)
-			return &w->told[i];
-	return NULL;
-}
-
-static int tell_mapping(struct confined_walk *w, uint64_t address)
-{
-	struct mapping_answer answer = { 0 };
-
-	answer.found = w->ops.find_mapping(w->context, address, &answer.mapping);
-	if (answer.found && answer.mapping.module && !find_told(w, answer.mapping.module)) {
-		w->told = xgrow(w->told, &w->told_capacity, w->nr_told + 1, sizeof(*w->told));
-		w->told[w->nr_told++] = (struct told_module){ answer.mapping.module, false };
-	}
-	return message_send(w->socket, &answer, sizeof(answer), NULL, 0);
-}
-
-/* Only numbers that this process has given away are numbers of modules. */
-static int hand_over(struct confined_walk *w, uint64_t key)
-{
-	struct told_module *told = find_told(w, key);
-	struct snapshot_file file;
-	int fd = -1, err;
-
-	if (!told || told->handed_over)
-		return -EBADMSG;
-	told->handed_over = true;
-	if (w->ops.open_module(w->context, key, &file))
-		fd = file.memory ? answer_file_of(file.memory, file.size) : file.fd;
-	else
-		file.memory = NULL;
-	err = message_send(w->socket, "", 1, &fd, fd >= 0);
-	if (file.memory && fd >= 0)
-		close(fd);
-	return err;
 }
 
 int walk_word_take(const void *message, size_t size, size_t max, uint64_t *ret_frames,
@@ -282,44 +179,6 @@ int walk_word_take(const void *message, size_t size, size_t max, uint64_t *ret_f
 	return 0;
 }
 
-/* Receives the next word of the child, of *ret_size bytes with what follows it. */
-static int hear(struct confined_walk *w, uint64_t end_ms, struct walk_word *ret, size_t *ret_size)
-{
-	uint64_t now = monotonic_ms();
-	int err = message_wait(w->socket, -1, now < end_ms ? (int)(end_ms - now) : 0);
-	ssize_t n;
-
-	if (err)
-		return err;
-	n = message_receive(w->socket, w->message, sizeof(w->message), NULL, 0);
-	if (n < (ssize_t)sizeof(*ret))
-		return n > 0 || n == -EMSGSIZE ? -EBADMSG : -ECHILD;
-	memcpy(ret, w->message, sizeof(*ret));
-	*ret_size = (size_t)n;
-	return 0;
-}
-
-/* Answers questions until the stack is walked; its bytes in w->message are *ret_size then. */
-static int serve(struct confined_walk *w, size_t *ret_size)
-{
-	uint64_t end_ms = monotonic_ms() + (w->warm ? WAIT_MS : FIRST_WAIT_MS);
-	struct walk_word word;
-	int err = 0;
-
-	for (uint32_t i = 0; i < QUESTIONS_MAX && !err; i++) {
-		err = hear(w, end_ms, &word, ret_size);
-		if (err)
-			break;
-		switch (word.kind) {
-		case WALK_DONE: return 0;
-		case WALK_WANTS_MAPPING: err = tell_mapping(w, word.key); break;
-		case WALK_WANTS_FILE: err = hand_over(w, word.key); break;
-		default: return -EBADMSG;
-		}
-	}
-	return err ? err : -EBADMSG;
-}
-
 static int walk_in_child(struct confined_walk *w, const struct snapshot_sample *sample,
 			 uint64_t *frames, size_t max, struct snapshot_result *ret)
 {
@@ -338,7 +197,9 @@ static int walk_in_child(struct confined_walk *w, const struct snapshot_sample *
 	if (!err)
 		err = message_send(w->socket, &order, sizeof(order), NULL, 0);
 	if (!err)
-		err = serve(w, &size);
+		err = walk_questions_answer(w->socket, &w->ops, w->context, &w->told,
+					    monotonic_ms() + (w->warm ? WAIT_MS : FIRST_WAIT_MS),
+					    w->message, sizeof(w->message), &size);
 	if (!err)
 		err = walk_word_take(w->message, size, order.max, frames, w->sps, ret);
 	return err == -EPIPE || err == -ECONNRESET ? -ECHILD : err;

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "sampler/walk/confined/walk_questions.h"
 #include "sampler/walk/snapshot_unwind.h"
 
 struct confined_walk;
@@ -36,16 +37,6 @@ struct snapshot_result confined_walk_run(struct confined_walk *walk,
 					 size_t max);
 /* Why the last stack was not walked, as sandbox_failure() has it; 0: it was. */
 int confined_walk_error(const struct confined_walk *walk);
-
-/* What the child says: it wants to know a mapping or a file, or the stack is walked. */
-enum walk_word_kind { WALK_DONE, WALK_WANTS_MAPPING, WALK_WANTS_FILE };
-struct walk_word {
-	uint32_t kind;	/* enum walk_word_kind */
-	int32_t marker; /* WALK_DONE: as in struct snapshot_result */
-	uint64_t key;	/* an address, or the number of a module that it was told of */
-	uint64_t nr, gap;
-	/* WALK_DONE: nr frames follow, and nr stack pointers, none with a gap. */
-};
 
 /*
  * Takes a walked stack of at most `max` frames out of a message. 0 or -EBADMSG. ret_sps has room
