@@ -17,9 +17,9 @@
 #include "sampler/runtimes/python/merge_frames.h"
 #include "sampler/sink/sample_sink.h"
 #include "sampler/waiting/last_python.h"
+#include "sampler/walk/confined/source_unwinder.h"
 #include "sampler/walk/runtime_unwind.h"
 #include "sampler/walk/snapshot_lookup.h"
-#include "sampler/walk/snapshot_unwind.h"
 
 /* Only a runaway recursion has more in a snapshot. */
 #define MAX_NATIVE 4096
@@ -37,20 +37,23 @@ struct python_stack {
 struct ebpf_snapshots {
 	const struct ebpf_files *files;
 	const struct ebpf_pythons *pythons;
-	struct snapshot_unwinder *unwinder; /* made when the first snapshot comes */
-	struct python_stack *python;	    /* made when the first Python frames come */
+	const struct sandbox *sandbox;
+	struct source_unwinder *unwinder; /* made when the first snapshot comes */
+	struct python_stack *python;	  /* made when the first Python frames come */
 	/* while a snapshot is unwound */
 	const struct process *process;
 	uint64_t time_ns;
 };
 
 struct ebpf_snapshots *ebpf_snapshots_new(const struct ebpf_files *files,
-					  const struct ebpf_pythons *pythons)
+					  const struct ebpf_pythons *pythons,
+					  const struct sandbox *sandbox)
 {
 	struct ebpf_snapshots *s = xcalloc(1, sizeof(*s));
 
 	s->files = files;
 	s->pythons = pythons;
+	s->sandbox = sandbox;
 	return s;
 }
 
@@ -58,7 +61,7 @@ void ebpf_snapshots_free(struct ebpf_snapshots *s)
 {
 	if (!s)
 		return;
-	snapshot_unwinder_free(s->unwinder);
+	source_unwinder_free(s->unwinder);
 	free(s->python);
 	free(s);
 }
@@ -67,7 +70,7 @@ void ebpf_snapshots_forget(void *snapshots, const struct mapped_file *file)
 {
 	struct ebpf_snapshots *s = snapshots;
 
-	snapshot_unwinder_forget(s->unwinder, file->index + 1ull);
+	source_unwinder_forget(s->unwinder, file->index + 1ull);
 }
 
 /* ---- what the unwinder asks */
@@ -136,15 +139,15 @@ static struct snapshot_result unwind(struct ebpf_snapshots *s, const struct proc
 		sample.user = p->user;
 	}
 	if (!s->unwinder)
-		s->unwinder = snapshot_unwinder_new(&ops, s);
+		s->unwinder = source_unwinder_new(&ops, s, s->sandbox);
 	s->process = p;
 	s->time_ns = e->sample.header.time_ns;
-	return snapshot_unwind(s->unwinder, &sample, frames, max);
+	return source_unwind(s->unwinder, &sample, frames, max);
 }
 
 uint64_t ebpf_snapshots_refused(const struct ebpf_snapshots *s)
 {
-	return s ? snapshot_unwinder_refused(s->unwinder) : 0;
+	return s ? source_unwinder_refused(s->unwinder) : 0;
 }
 
 /* ---- Python */

@@ -15,16 +15,18 @@ struct last_python;
 struct mapped_file;
 struct ebpf_snapshots;
 struct process;
+struct sandbox;
 struct snapshot_event;
 struct stack_event;
 struct walked;
 
-/* Both must outlive it; `pythons` may be NULL. */
+/* All must outlive it; `pythons` and the sandbox may be NULL. */
 struct ebpf_snapshots *ebpf_snapshots_new(const struct ebpf_files *files,
-					  const struct ebpf_pythons *pythons);
+					  const struct ebpf_pythons *pythons,
+					  const struct sandbox *sandbox);
 /* A struct ebpf_files.on_release: the file's index will belong to another. */
 void ebpf_snapshots_forget(void *snapshots, const struct mapped_file *file);
-/* Stacks whose callers were not guessed, see snapshot_unwinder_refused(). NULL is fine. */
+/* Stacks whose callers were not guessed, see source_unwinder_refused(). NULL is fine. */
 uint64_t ebpf_snapshots_refused(const struct ebpf_snapshots *s);
 void ebpf_snapshots_free(struct ebpf_snapshots *s); /* NULL is fine */
 

@@ -172,7 +172,7 @@ static int make_parts(struct source *s, const struct source_config *config)
 	if (!config->no_python)
 		s->pythons = ebpf_pythons_new(kernel_side_pythons(&s->kernel), &s->limits);
 	ebpf_targets_init(&s->processes, &s->kernel, &s->files, s->pythons, &s->limits);
-	s->snapshots = ebpf_snapshots_new(&s->files, s->pythons);
+	s->snapshots = ebpf_snapshots_new(&s->files, s->pythons, config->sandbox);
 	s->files.on_release = ebpf_snapshots_forget;
 	s->files.context = s->snapshots;
 	s->drain = ebpf_drain_new(&s->processes, s->snapshots, &s->stats, config->sandbox,

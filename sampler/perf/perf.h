@@ -25,7 +25,8 @@
 
 struct perf_events;
 struct python_stacks;
-struct snapshot_unwinder;
+struct sandbox;
+struct source_unwinder;
 struct members;
 struct targets;
 struct unwind_table;
@@ -68,7 +69,8 @@ struct source {
 	bool python_wakes;	      /* its readers wake us, and not the rings */
 	struct perf_rows *rows;	      /* by index of the mapped file */
 	size_t nr_rows, rows_capacity;
-	struct snapshot_unwinder *unwinder;
+	struct source_unwinder *unwinder;
+	const struct sandbox *sandbox;	 /* of the unwinder */
 	const struct process *unwinding; /* the process of the sample being unwound */
 	uint64_t unwinding_ns;		 /* the time of that sample */
 	struct sample_sink out;

@@ -10,7 +10,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
-#include "sampler/walk/snapshot_unwind.h"
+#include "sampler/walk/confined/source_unwinder.h"
 #include "sampler/walk/snapshot_lookup.h"
 #include "sampler/perf/python_stacks.h"
 #include "sampler/perf/task_events.h"
@@ -92,10 +92,10 @@ static struct snapshot_result unwind(struct source *s, const struct process *p, 
 		sample.user = p->user;
 	}
 	if (!s->unwinder)
-		s->unwinder = snapshot_unwinder_new(&ops, s);
+		s->unwinder = source_unwinder_new(&ops, s, s->sandbox);
 	s->unwinding = p;
 	s->unwinding_ns = time_ns;
-	return snapshot_unwind(s->unwinder, &sample, frames, MAX_USER_FRAMES);
+	return source_unwind(s->unwinder, &sample, frames, MAX_USER_FRAMES);
 }
 
 /*

@@ -17,7 +17,7 @@
 #include "sampler/release/process_prune.h"
 #include "sampler/selection/process_user.h"
 #include "sampler/unwind/unwind_table.h"
-#include "sampler/walk/snapshot_unwind.h"
+#include "sampler/walk/confined/source_unwinder.h"
 
 #define REREAD_NS (20ull * 1000 * 1000)
 #define REREAD_SHARE 8 /* mappings are read again for at most 1 / this of the time */
@@ -53,7 +53,7 @@ static void on_release(void *context, struct mapped_file *file)
 	struct source *s = context;
 	struct perf_rows *rows = &s->rows[file->index];
 
-	snapshot_unwinder_forget(s->unwinder, file->index + 1ull);
+	source_unwinder_forget(s->unwinder, file->index + 1ull);
 	unwind_table_free(rows->table);
 	table_builder_release(s->builder, &rows->claim);
 	*rows = (struct perf_rows){ .ready = true };

@@ -16,7 +16,7 @@
 #include "core/base/clock.h"
 #include "sampler/target/attach_error.h"
 #include "core/base/log.h"
-#include "sampler/walk/snapshot_unwind.h"
+#include "sampler/walk/confined/source_unwinder.h"
 #include "sampler/walk/expected_code.h"
 #include "sampler/walk/stack_tables.h"
 #include "sampler/perf/perf.h"
@@ -295,6 +295,7 @@ static int source_open(const struct source_config *config, struct source **ret)
 	s->targets = targets_new();
 	s->members = members_new(config);
 	s->files = file_table_new();
+	s->sandbox = config->sandbox;
 	file_table_confine(s->files, config->sandbox);
 	s->queue = time_order_new();
 	s->rules = xcalloc(WALK_NR_RULES, sizeof(*s->rules));
@@ -364,7 +365,7 @@ static int source_drain(struct source *s, struct sink *sink, int timeout_ms)
 	perf_tidy(s);
 	perf_handle_records(s, now - SETTLE_NS);
 	limits_set_files(&s->limits, s->files);
-	limits_set_guesses(&s->limits, snapshot_unwinder_refused(s->unwinder));
+	limits_set_guesses(&s->limits, source_unwinder_refused(s->unwinder));
 	limits_tell(&s->limits, sink);
 	s->out.sink = NULL;
 	return targets_live(s->targets) && members_live(s->members);
@@ -388,7 +389,7 @@ static void source_stop(struct source *s, struct sink *sink)
 	finish_waiting(s);
 	perf_handle_records(s, UINT64_MAX);
 	limits_set_files(&s->limits, s->files);
-	limits_set_guesses(&s->limits, snapshot_unwinder_refused(s->unwinder));
+	limits_set_guesses(&s->limits, source_unwinder_refused(s->unwinder));
 	limits_tell(&s->limits, sink);
 	sample_sink_end(&s->out);
 	s->out.sink = NULL;
@@ -434,7 +435,7 @@ static void source_close(struct source *s)
 	table_builder_free(s->builder); /* writes rules: before they are freed */
 	if (s->epoll_fd >= 0)
 		close(s->epoll_fd);
-	snapshot_unwinder_free(s->unwinder); /* reads the mapped files */
+	source_unwinder_free(s->unwinder); /* reads the mapped files */
 	perf_free_tables(s);
 	python_stacks_free(s->python);
 	runtime_unwind_free(s->runtime); /* the processes have its rows */

@@ -19,9 +19,9 @@
 #include "sampler/sink/time_order.h"
 #include "sampler/timer/interrupted.h"
 #include "sampler/timer/targets/processes.h"
+#include "sampler/walk/confined/source_unwinder.h"
 #include "sampler/walk/runtime_unwind.h"
 #include "sampler/walk/snapshot_lookup.h"
-#include "sampler/walk/snapshot_unwind.h"
 #include "sampler/walk/walk_arena.h"
 
 #define SNAPSHOT_WORDS (sizeof(struct agent_snapshot) / 8)
@@ -33,10 +33,11 @@ struct timer_drain {
 	uint64_t deep_until_ns;	     /* until then, stacks that take much of a ring may come */
 	struct time_order *queue;
 	struct stack_ids *ids;
-	struct interrupted *interrupted;    /* NULL: only threads that run are sampled */
-	struct snapshot_unwinder *unwinder; /* made at the first snapshot */
-	const struct process *unwinding;    /* whose snapshot is being unwound, */
-	uint64_t unwinding_ns;		    /* and the time of that */
+	struct interrupted *interrupted;  /* NULL: only threads that run are sampled */
+	const struct sandbox *sandbox;	  /* of the unwinder */
+	struct source_unwinder *unwinder; /* made at the first snapshot */
+	const struct process *unwinding;  /* whose snapshot is being unwound, */
+	uint64_t unwinding_ns;		  /* and the time of that */
 	uint64_t *
 		/* to merge a stack in; made at the first snapshot with Python frames */
 		python_room;
@@ -55,12 +56,14 @@ struct queued {
 	uint64_t words[];
 };
 
-struct timer_drain *timer_drain_new(struct timer_processes *processes, struct profile_stats *stats)
+struct timer_drain *timer_drain_new(struct timer_processes *processes, struct profile_stats *stats,
+				    const struct sandbox *sandbox)
 {
 	struct timer_drain *d = xcalloc(1, sizeof(*d));
 
 	d->processes = processes;
 	d->stats = stats;
+	d->sandbox = sandbox;
 	d->queue = time_order_new();
 	d->ids = stack_ids_new();
 	if (processes->config.clock == AGENT_CLOCK_WALL)
@@ -74,7 +77,7 @@ void timer_drain_free(struct timer_drain *d)
 {
 	if (!d)
 		return;
-	snapshot_unwinder_free(d->unwinder);
+	source_unwinder_free(d->unwinder);
 	free(d->python_room);
 	time_order_free(d->queue);
 	stack_ids_free(d->ids);
@@ -88,7 +91,7 @@ void timer_drain_forget_file(void *context, const struct mapped_file *file)
 	const struct timer_drain *d = context;
 
 	if (d->unwinder)
-		snapshot_unwinder_forget(d->unwinder, file->index + 1ull);
+		source_unwinder_forget(d->unwinder, file->index + 1ull);
 }
 
 void timer_drain_start(struct timer_drain *d)
@@ -170,15 +173,16 @@ static struct snapshot_result unwind(struct timer_drain *d, const struct timer_p
 		.guess = !q->sample.nr_frames, /* Python frames go between known ones only */
 		.space = (uint64_t)p->maps.pid << 32 | p->maps.epoch,
 		.process = p->maps.pid,
+		.user = p->maps.user,
 	};
 	memcpy(sample.regs.gpr, snapshot.gpr, sizeof(sample.regs.gpr));
 	if (!d->unwinder)
-		d->unwinder = snapshot_unwinder_new(&ops, d);
+		d->unwinder = source_unwinder_new(&ops, d, d->sandbox);
 	d->unwinding = &p->maps;
 	d->unwinding_ns = q->sample.time_ns;
 	d->stats->nr_snapshots++;
-	result = snapshot_unwind(d->unwinder, &sample, frames, max);
-	limits_set_guesses(d->processes->limits, snapshot_unwinder_refused(d->unwinder));
+	result = source_unwind(d->unwinder, &sample, frames, max);
+	limits_set_guesses(d->processes->limits, source_unwinder_refused(d->unwinder));
 	return result;
 }
 

@@ -10,12 +10,14 @@
 
 struct mapped_file;
 struct profile_stats;
+struct sandbox;
 struct sink;
 struct timer_drain;
 struct timer_processes;
 
-/* `processes` and `stats` must outlive it. */
-struct timer_drain *timer_drain_new(struct timer_processes *processes, struct profile_stats *stats);
+/* All must outlive it; the sandbox may be NULL. */
+struct timer_drain *timer_drain_new(struct timer_processes *processes, struct profile_stats *stats,
+				    const struct sandbox *sandbox);
 void timer_drain_free(struct timer_drain *drain); /* NULL is fine */
 
 /* As timer_publish.on_release; `context` is the drain. */

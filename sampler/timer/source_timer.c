@@ -292,7 +292,7 @@ static int make_parts(struct source *s, const struct source_config *config)
 	/* Where waiting is sampled too, every sample interrupts it: waking may do so as well. */
 	s->wake = timer_wake_new(timer_rendezvous_name(s->rendezvous), config->clock == CLOCK_WALL);
 	s->admission = admission_new("SPROF_TICKET");
-	s->drain = timer_drain_new(&s->processes, &s->stats);
+	s->drain = timer_drain_new(&s->processes, &s->stats, config->sandbox);
 	s->processes.publish.on_release = timer_drain_forget_file;
 	s->processes.publish.context = s->drain;
 	s->processes.no_children = config->no_children;

@@ -10,6 +10,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/memory_limit.h"
+#include "core/sandbox/confined_headers.h"
 
 #define MAX_EH_FRAME_SIZE (256u << 20)
 #define SMALL_EH_FRAME_SIZE (4u << 20) /* for any machine */
@@ -142,6 +143,31 @@ int unwind_image_open_memory(struct unwind_image *image, const void *memory, siz
 {
 	*image = (struct unwind_image){ .source = { .fd = -1, .memory = memory, .size = size } };
 	return read_headers(image);
+}
+
+int unwind_image_open_segments(struct unwind_image *image, int fd,
+			       const struct code_segment *segments, size_t nr)
+{
+	int err;
+
+	*image = (struct unwind_image){ 0 };
+	if (!nr)
+		return -ENOEXEC;
+	err = elf_source_of_file(fd, &image->source);
+	if (err)
+		return err;
+	image->segments = xcalloc(nr, sizeof(*image->segments));
+	for (size_t i = 0; i < nr; i++) {
+		const Elf64_Phdr phdr = {
+			.p_flags = PF_X,
+			.p_vaddr = segments[i].vaddr,
+			.p_offset = segments[i].offset,
+			.p_filesz = segments[i].size,
+		};
+
+		add_segment(image, &phdr);
+	}
+	return 0;
 }
 
 void unwind_image_close(struct unwind_image *image)

@@ -15,6 +15,8 @@
 #include "core/base/elf_headers.h"
 #include "sampler/unwind/eh_frame.h"
 
+struct code_segment; /* core/sandbox/confined_headers.h */
+
 struct unwind_segment {
 	uint64_t vaddr, offset, size; /* of the part that the file has */
 	bool executable;
@@ -44,6 +46,9 @@ struct unwind_image {
  */
 int unwind_image_open(struct unwind_image *image, int fd);
 int unwind_image_open_memory(struct unwind_image *image, const void *memory, size_t size);
+/* The same of executable segments that are known already; nothing is read. -ENOEXEC: there are none. */
+int unwind_image_open_segments(struct unwind_image *image, int fd,
+			       const struct code_segment *segments, size_t nr);
 void unwind_image_close(struct unwind_image *image);
 
 /* Reads exactly `size` bytes at a file offset. -ERANGE: beyond the end; or the error of pread(). */

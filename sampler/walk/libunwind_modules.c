@@ -121,12 +121,18 @@ static struct libunwind_module *find_module(struct libunwind_modules *modules, u
 	module = xcalloc(1, sizeof(*module));
 	module->key = key;
 	if (modules->ops->open_module(modules->context, key, &file))
-		err = file.memory ? unwind_image_open_memory(&module->image, file.memory, file.size)
-				  : unwind_image_open(&module->image, file.fd);
+		err = modules->ops->take_turn && !file.memory
+			      ? unwind_image_open_segments(&module->image, file.fd, file.segments,
+							   file.nr_segments)
+		      : file.memory
+			      ? unwind_image_open_memory(&module->image, file.memory, file.size)
+			      : unwind_image_open(&module->image, file.fd);
 	if (!err) {
 		module->loaded = true;
-		if (!modules->ops->by_header || !is_large(&module->image) ||
-		    fde_header_open(&module->header, &module->image))
+		if (modules->ops->take_turn)
+			; /* its functions are looked up where libunwind runs */
+		else if (!modules->ops->by_header || !is_large(&module->image) ||
+			 fde_header_open(&module->header, &module->image))
 			load_functions(module);
 	}
 	HASH_ADD(hh, modules->by_key, key, sizeof(module->key), module);

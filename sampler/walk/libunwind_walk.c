@@ -248,6 +248,65 @@ enum walk_status libunwind_walk_run(struct libunwind_walk *walk,
 	return status;
 }
 
+static bool read_stack(void *context, uint64_t address, uint64_t *ret)
+{
+	struct libunwind_walk *walk = context;
+
+	walk->fault = address;
+	return snapshot_sample_read(walk->sample, address, ret);
+}
+
+static bool no_rule(void *context, uint64_t address, struct walk_rule *ret)
+{
+	(void)context, (void)address;
+	*ret = (struct walk_rule){ .cfa = WALK_CFA_NONE };
+	return true;
+}
+
+/* Leaves the frame where libunwind ended by its frame pointer, and has libunwind go on. */
+static bool cross(struct libunwind_walk *walk, struct snapshot_turn *t, struct walk_regs *regs,
+		  size_t *nr)
+{
+	static const struct user_walk_ops ops = { read_stack, no_rule };
+	uint64_t lookup = user_walk_pc(regs);
+	struct snapshot_fde fde;
+
+	if (t->status != WALK_NO_RULE || !t->pending || *nr >= t->max || !go_to(walk, lookup) ||
+	    walk->place.key != t->module ||
+	    libunwind_module_fde(walk->place.module, lookup - walk->place.bias, &fde))
+		return false;
+	t->status = user_walk(&ops, walk, regs, t->frames, t->sps, *nr + 1, nr);
+	if (t->status != WALK_OK)
+		return false;
+	t->status = libunwind_walk_run(walk, walk->sample, regs, t->frames, t->sps, t->max, nr);
+	return true;
+}
+
+void libunwind_walk_turn(struct libunwind_walk *walk, const struct snapshot_sample *sample,
+			 struct snapshot_turn *t)
+{
+	struct walk_regs regs = sample->regs;
+	size_t nr = 0;
+
+	t->status = libunwind_walk_run(walk, sample, &regs, t->frames, t->sps, t->max, &nr);
+	t->from_leaf = nr > t->nr;
+	if (!t->from_leaf) {
+		regs = t->regs;
+		nr = 1; /* its frame is there already */
+		t->status = libunwind_walk_run(walk, sample, &regs, t->frames, t->sps, t->max, &nr);
+	}
+	while (cross(walk, t, &regs, &nr))
+		;
+	if (!t->from_leaf) {
+		nr--;
+		memmove(t->frames, t->frames + 1, nr * sizeof(*t->frames));
+		memmove(t->sps, t->sps + 1, nr * sizeof(*t->sps));
+	}
+	t->regs = regs;
+	t->nr_found = nr;
+	t->fault = walk->fault;
+}
+
 uint64_t libunwind_walk_fault(const struct libunwind_walk *walk)
 {
 	return walk->fault;

@@ -31,6 +31,14 @@ enum walk_status libunwind_walk_run(struct libunwind_walk *walk,
 				    const struct snapshot_sample *sample, struct walk_regs *regs,
 				    uint64_t *frames, uint64_t *sps, size_t max, size_t *nr);
 
+/*
+ * Takes a turn: from the leaf, where all registers are known, or from the stop where it does not
+ * get that far from the leaf (over code without CFI). Frames without an FDE in a module that has
+ * no table (turn->pending) are left by their frame pointers.
+ */
+void libunwind_walk_turn(struct libunwind_walk *walk, const struct snapshot_sample *sample,
+			 struct snapshot_turn *turn);
+
 /* The address that could not be read, after WALK_READ_FAULT. */
 uint64_t libunwind_walk_fault(const struct libunwind_walk *walk);
 

@@ -39,7 +39,11 @@ bool snapshot_open_module(const struct file_table *files, uint64_t module,
 {
 	const struct mapped_file *file = file_table_get(files, (uint32_t)(module - 1));
 
-	*ret = (struct snapshot_file){ .fd = file->fd };
+	*ret = (struct snapshot_file){
+		.fd = file->fd,
+		.segments = file->segments,
+		.nr_segments = file->nr_segments,
+	};
 	if (file->kind == MODULE_VDSO)
 		ret->memory = file_table_vdso_image(&ret->size);
 	return ret->memory || file->fd >= 0;

@@ -34,6 +34,8 @@ struct snapshot_unwinder {
 	const struct snapshot_sample *sample;
 	struct snapshot_place place; /* of the last address; end 0 = none */
 	bool mapped;		     /* the last address is in a mapping */
+	bool pending;		     /* the module of the last address has no table */
+	bool parser_failed;	     /* libunwind was needed, and its process failed */
 	uint64_t fault;		     /* the last address that could not be read */
 	/* two attempts */
 	uint64_t frames[MAX_DEPTH], other_frames[MAX_DEPTH];
@@ -47,7 +49,8 @@ struct snapshot_unwinder *snapshot_unwinder_new(const struct snapshot_ops *ops, 
 	u->ops = *ops;
 	u->context = context;
 	u->modules = libunwind_modules_new(&u->ops, context);
-	u->libunwind = libunwind_walk_new(u->modules);
+	if (!ops->take_turn)
+		u->libunwind = libunwind_walk_new(u->modules);
 	return u;
 }
 
@@ -94,6 +97,7 @@ static bool find_rule(void *context, uint64_t address, struct walk_rule *ret)
 			u->place = (struct snapshot_place){ 0 };
 	}
 	*ret = (struct walk_rule){ .cfa = WALK_CFA_NONE };
+	u->pending = false;
 	if (u->place.over_limit) {
 		ret->cfa = WALK_CFA_OVER_LIMIT;
 		return true;
@@ -107,40 +111,50 @@ static bool find_rule(void *context, uint64_t address, struct walk_rule *ret)
 	if (u->ops.find_rule && u->ops.find_rule(u->context, u->place.key, vaddr, ret))
 		return true;
 	/* no table: libunwind can go on where there is an FDE */
-	return !libunwind_module_fde(u->place.module, vaddr, &fde);
+	u->pending = true;
+	return !u->ops.take_turn && !libunwind_module_fde(u->place.module, vaddr, &fde);
 }
 
-/*
- * Lets libunwind continue where the row walker stopped: with all registers from the leaf, or from
- * the stop itself where it does not get that far from the leaf (over code without CFI). true: it
- * added frames.
- */
+/* Lets libunwind continue where the row walker stopped. true: it added frames. */
 static bool take_turn(struct snapshot_unwinder *u, struct walk_regs *regs, size_t *nr,
 		      enum walk_status *status)
 {
-	struct walk_regs leaf = u->sample->regs;
-	size_t nr_other = 0, nr_before = *nr;
+	struct snapshot_turn turn = {
+		.regs = *regs,
+		.module = u->place.key,
+		.pending = u->ops.take_turn && u->pending,
+		.nr = *nr,
+		.frames = u->other_frames,
+		.sps = u->other_sps,
+		.max = MAX_DEPTH,
+	};
+	size_t kept, added;
 
-	if (!u->libunwind)
-		return false;
-	*status = libunwind_walk_run(u->libunwind, u->sample, &leaf, u->other_frames, u->other_sps,
-				     MAX_DEPTH, &nr_other);
-	if (nr_other > nr_before) {
-		memcpy(u->frames, u->other_frames, nr_other * sizeof(*u->frames));
-		memcpy(u->sps, u->other_sps, nr_other * sizeof(*u->sps));
-		*nr = nr_other;
-		*regs = leaf;
+	if (u->ops.take_turn) {
+		u->parser_failed = !u->ops.take_turn(u->ops.turn_context, u->sample, &turn);
+		if (u->parser_failed)
+			return false;
+	} else if (u->libunwind) {
+		libunwind_walk_turn(u->libunwind, u->sample, &turn);
 	} else {
-		*status = libunwind_walk_run(u->libunwind, u->sample, regs, u->frames, u->sps,
-					     MAX_DEPTH, nr);
+		return false;
 	}
+	kept = turn.from_leaf ? 0 : *nr;
+	added = turn.nr_found < MAX_DEPTH - kept ? turn.nr_found : MAX_DEPTH - kept;
+	memcpy(u->frames + kept, turn.frames, added * sizeof(*u->frames));
+	memcpy(u->sps + kept, turn.sps, added * sizeof(*u->sps));
+	*nr = kept + added;
+	*regs = turn.regs;
+	*status = turn.status;
 	if (*status == WALK_READ_FAULT)
-		u->fault = libunwind_walk_fault(u->libunwind);
-	return *nr > nr_before;
+		u->fault = turn.fault;
+	return *nr > turn.nr;
 }
 
 static int marker_of(const struct snapshot_unwinder *u, enum walk_status status)
 {
+	if (u->parser_failed)
+		return MARKER_PARSER_FAILED;
 	switch (status) {
 	case WALK_END: return -1;
 	case WALK_OK: return MARKER_TOO_DEEP;
@@ -201,17 +215,17 @@ struct snapshot_result snapshot_unwind(struct snapshot_unwinder *u,
 
 	u->sample = sample;
 	u->place = (struct snapshot_place){ 0 };
-	u->mapped = false;
+	u->mapped = u->pending = u->parser_failed = false;
 	if (u->libunwind)
 		libunwind_walk_until(u->libunwind, monotonic_ns() + LIMIT_NS);
 	for (int turn = 0; turn < MAX_TURNS; turn++) {
 		status = user_walk(&walk_ops, u, &regs, u->frames, u->sps, MAX_DEPTH, &nr);
 		if (status != WALK_NEED_DWARF || !take_turn(u, &regs, &nr, &status) ||
-		    status == WALK_END || status == WALK_OK)
+		    status == WALK_END || nr == MAX_DEPTH)
 			break;
 	}
 	result.marker = marker_of(u, status);
-	if (sample->guess && nr < max)
+	if (sample->guess && nr < max && !u->parser_failed)
 		result.nr_guessed = guess(u, &walk_ops, &regs, status, max, &nr);
 	result.nr = nr;
 	result.sps = u->sps;

@@ -25,11 +25,33 @@ struct snapshot_mapping {
 	bool over_limit; /* its file is over a limit: the walk ends there */
 };
 
+struct code_segment; /* core/sandbox/confined_headers.h */
+
 /* Where a module's bytes are; they must stay there until snapshot_unwinder_forget(). */
 struct snapshot_file {
 	int fd; /* used if memory is NULL; the caller's */
 	const void *memory;
 	size_t size; /* of memory */
+	/* Executable ones of the file, the caller's; used only with snapshot_ops.take_turn. */
+	const struct code_segment *segments;
+	size_t nr_segments;
+};
+
+struct snapshot_sample;
+
+/* How libunwind continues where the row walker stopped. */
+struct snapshot_turn {
+	struct walk_regs regs; /* of the stop; then of the last frame that was found */
+	uint64_t module;       /* in which it stopped */
+	bool pending;	       /* because the module has no table, so all its rules are missing */
+	size_t nr;	       /* frames so far, that of the stop included */
+	/* The result. `status` says why it ended, `fault` what could not be read. */
+	bool from_leaf; /* the frames found are all of the stack; else those above the stop */
+	size_t nr_found;
+	enum walk_status status;
+	uint64_t fault;
+	uint64_t *frames, *sps; /* the caller's room for `max` of each */
+	size_t max;
 };
 
 struct snapshot_ops {
@@ -49,6 +71,13 @@ struct snapshot_ops {
 	 * made, one by one, and no list of them is kept.
 	 */
 	bool by_header;
+	/*
+	 * Has libunwind continue in another process, so that nothing of a file is interpreted in
+	 * this one. false: that failed. NULL hook: libunwind runs here.
+	 */
+	bool (*take_turn)(void *turn_context, const struct snapshot_sample *sample,
+			  struct snapshot_turn *turn);
+	void *turn_context;
 };
 
 struct snapshot_sample {

@@ -211,7 +211,7 @@ static inline bool traced_open_module(void *context, uint64_t module, struct sna
 {
 	const struct traced_module *m = &((struct traced *)context)->modules[module - 1];
 
-	*ret = (struct snapshot_file){ m->fd, m->memory, m->size };
+	*ret = (struct snapshot_file){ .fd = m->fd, .memory = m->memory, .size = m->size };
 	return true;
 }
 

@@ -1,0 +1,420 @@
+/*
+ * A recording source unwinds copied stacks without libunwind in its own process, as well as with
+ * it. A file that ends its reader costs the rest of the stack, and is not asked about again.
+ */
+// BUILD: -Wl,--wrap=sandbox_start -Wl,--wrap=libunwind_walk_new
+#include "tests/unit/unit.h"
+#include "tests/unit/traced.h"
+
+#include <time.h>
+
+#include "core/portable/frames.h"
+#include "core/sandbox/confined_headers.h"
+#include "core/sandbox/message.h"
+#include "core/sandbox/sandbox.h"
+#include "sampler/unwind/unwind_table.h"
+#include "sampler/walk/confined/confined_turns.h"
+#include "sampler/walk/confined/source_unwinder.h"
+#include "sampler/walk/confined/walk_questions.h"
+#include "sampler/walk/libunwind_walk.h"
+
+#define MAX_FRAMES 512
+
+int __real_sandbox_start(const struct sandbox *sandbox, sandbox_job *job,
+			 const struct sandbox_limits *limits);
+int __wrap_sandbox_start(const struct sandbox *sandbox, sandbox_job *job,
+			 const struct sandbox_limits *limits);
+struct libunwind_walk *__real_libunwind_walk_new(struct libunwind_modules *modules);
+struct libunwind_walk *__wrap_libunwind_walk_new(struct libunwind_modules *modules);
+
+static struct traced traced;
+static struct sandbox *sandbox;
+static uint64_t here[MAX_FRAMES], there[MAX_FRAMES];
+static sandbox_job *liar; /* runs in place of the child; NULL: nothing does */
+static unsigned int nr_started, nr_libunwind_here;
+
+/* What the source has read of the files. */
+static struct code_headers headers[TRACED_MAX_MODULES];
+static struct unwind_table *tables[TRACED_MAX_MODULES];
+static struct rule_set *rules;
+static uint64_t pending; /* the module without a table; UINT64_MAX: none has one */
+
+int __wrap_sandbox_start(const struct sandbox *s, sandbox_job *job,
+			 const struct sandbox_limits *limits)
+{
+	int sockets[2];
+
+	nr_started++;
+	if (!liar)
+		return __real_sandbox_start(s, job, limits);
+	assert_int_equal(message_pair(sockets), 0);
+	if (!fork()) {
+		close(sockets[0]);
+		liar(sockets[1]);
+		_exit(0);
+	}
+	close(sockets[1]);
+	return sockets[0];
+}
+
+/* Children count in their own memory. */
+struct libunwind_walk *__wrap_libunwind_walk_new(struct libunwind_modules *modules)
+{
+	nr_libunwind_here++;
+	return __real_libunwind_walk_new(modules);
+}
+
+static bool open_module(void *context, uint64_t module, struct snapshot_file *ret)
+{
+	struct code_headers *h = &headers[module - 1];
+
+	if (!traced_open_module(context, module, ret))
+		return false;
+	if (!ret->memory && !h->segments)
+		assert_int_equal(code_headers_read(NULL, 0, ret->fd, h), 0);
+	ret->segments = h->segments;
+	ret->nr_segments = h->nr_segments;
+	return true;
+}
+
+static bool find_rule(void *context, uint64_t module, uint64_t vaddr, struct walk_rule *ret)
+{
+	struct unwind_table **table = &tables[module - 1];
+	struct snapshot_file file;
+	uint32_t nr;
+
+	if (pending == UINT64_MAX || module == pending)
+		return false;
+	*ret = (struct walk_rule){ .cfa = WALK_CFA_NONE };
+	assert_true(traced_open_module(context, module, &file));
+	if (!*table && !file.memory)
+		assert_int_equal(unwind_table_build(file.fd, NULL, rules, table), 0);
+	if (*table)
+		*ret = rule_set_rules(rules, &nr)[unwind_table_find(*table, vaddr)];
+	return true;
+}
+
+static const struct snapshot_ops ops = { .find_mapping = traced_find_mapping,
+					 .open_module = open_module,
+					 .find_rule = find_rule };
+
+static int set_up(void **state)
+{
+	(void)state;
+	liar = NULL;
+	nr_started = nr_libunwind_here = 0;
+	pending = 0;
+	rules = rule_set_new();
+	return sandbox_new(&sandbox);
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	sandbox_free(sandbox);
+	traced_end(&traced);
+	memset(&traced, 0, sizeof(traced)); /* the next test may be skipped */
+	for (size_t i = 0; i < TRACED_MAX_MODULES; i++) {
+		free(headers[i].segments);
+		unwind_table_free(tables[i]);
+	}
+	memset(headers, 0, sizeof(headers));
+	memset(tables, 0, sizeof(tables));
+	rule_set_free(rules);
+	while (waitpid(-1, NULL, 0) > 0)
+		;
+	return 0;
+}
+
+/* Stops a target while it works. */
+static struct snapshot_sample stop_target(const char *name)
+{
+	const char *directory = getenv("TARGETS");
+	char path[4096];
+	char *argv[] = { path, (char *)"20000", NULL };
+	struct timespec used;
+	clockid_t clock;
+
+	if (!directory) {
+		print_message("TARGETS is not set: run it by make check\n");
+		skip();
+	}
+	snprintf(path, sizeof(path), "%s/%s", directory, name);
+	assert_true(traced_start(&traced, argv));
+	assert_int_equal(clock_getcpuclockid(traced.pid, &clock), 0);
+	do {
+		assert_true(traced_run(&traced, 20000));
+		assert_int_equal(clock_gettime(clock, &used), 0);
+	} while (!used.tv_sec && used.tv_nsec < 50000000);
+	assert_true(traced_capture(&traced));
+	return traced_sample(&traced);
+}
+
+static uint64_t module_of(const struct snapshot_sample *sample)
+{
+	const struct traced_map *map = traced_find_map(&traced, sample->regs.pc);
+
+	assert_non_null(map);
+	return map->module;
+}
+
+/* Unwinds in a child and here, which must be the same. Returns the number of frames to the root. */
+static size_t compare(const struct snapshot_sample *sample)
+{
+	struct source_unwinder *own = source_unwinder_new(&ops, &traced, NULL);
+	struct source_unwinder *confined;
+	struct snapshot_result a, b;
+
+	nr_libunwind_here = nr_started = 0;
+	confined = source_unwinder_new(&ops, &traced, sandbox);
+	for (int i = 0; i < 3; i++) {
+		a = source_unwind(own, sample, here, MAX_FRAMES);
+		b = source_unwind(confined, sample, there, MAX_FRAMES);
+		assert_int_equal(a.nr, b.nr);
+		assert_int_equal(a.marker, b.marker);
+		assert_memory_equal(here, there, a.nr * sizeof(*here));
+		assert_memory_equal(a.sps, b.sps, a.nr * sizeof(*a.sps));
+	}
+	assert_int_equal(nr_libunwind_here, 0);
+	source_unwinder_free(own);
+	source_unwinder_free(confined);
+	return b.marker == -1 ? b.nr : 0;
+}
+
+static void what_the_tables_lack_is_unwound_in_a_child(void **state)
+{
+	struct snapshot_sample sample = stop_target("deep32_nofp");
+
+	(void)state;
+	pending = UINT64_MAX;
+	assert_in_range(compare(&sample), 32, 40);
+	assert_int_equal(nr_started, 1);
+	pending = module_of(&sample);
+	assert_in_range(compare(&sample), 32, 40);
+	assert_int_equal(nr_started, 1);
+	pending = 0;
+	assert_in_range(compare(&sample), 32, 40);
+	assert_int_equal(nr_started, 0); /* the tables have all */
+}
+
+static void a_dwarf_expression_is_evaluated_in_a_child(void **state)
+{
+	struct snapshot_sample sample = stop_target("expression");
+
+	(void)state;
+	for (int i = 0; i < 20; i++) {
+		assert_true(compare(&sample) >= 3);
+		if (nr_started)
+			return;
+		assert_true(traced_run(&traced, 5000));
+		assert_true(traced_capture(&traced));
+		sample = traced_sample(&traced);
+	}
+	fail_msg("no sample was in the function whose rule is an expression");
+}
+
+/* Is the leaf in code without an FDE? */
+static bool leaf_lacks_fde(const struct snapshot_sample *sample)
+{
+	static const struct snapshot_ops plain = { .find_mapping = traced_find_mapping,
+						   .open_module = traced_open_module };
+	struct libunwind_modules *modules = libunwind_modules_new(&plain, &traced);
+	struct snapshot_place place;
+	struct snapshot_fde fde;
+	bool lacks = libunwind_modules_find(modules, sample->regs.pc, &place) && place.module &&
+		     !libunwind_module_fde(place.module, sample->regs.pc - place.bias, &fde);
+
+	libunwind_modules_free(modules);
+	return lacks;
+}
+
+static void code_without_rules_in_a_file_without_a_table_is_crossed(void **state)
+{
+	struct snapshot_sample sample = stop_target("nocfi");
+	unsigned int nr_crossed = 0;
+
+	(void)state;
+	for (int i = 0; i < 50 && !nr_crossed; i++) {
+		pending = module_of(&sample);
+		nr_crossed += compare(&sample) && leaf_lacks_fde(&sample);
+		assert_true(traced_run(&traced, 5000));
+		assert_true(traced_capture(&traced));
+		sample = traced_sample(&traced);
+	}
+	assert_int_equal(nr_crossed, 1);
+}
+
+/* A new number for the same file: it is asked about anew, by the same child. */
+static void a_module_that_is_forgotten_is_handed_over_again(void **state)
+{
+	struct snapshot_sample sample = stop_target("deep32_nofp");
+	struct source_unwinder *u = source_unwinder_new(&ops, &traced, sandbox);
+
+	(void)state;
+	pending = module_of(&sample);
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(source_unwind(u, &sample, there, MAX_FRAMES).marker, -1);
+		source_unwinder_forget(u, pending);
+	}
+	assert_int_equal(nr_started, 1);
+	source_unwinder_free(u);
+}
+
+/* ---- a child that a file has taken over */
+
+static void skip_order(int socket)
+{
+	static uint64_t bytes[256];
+
+	for (int i = 0; i < 2; i++)
+		if (message_receive(socket, bytes, sizeof(bytes), NULL, 0) <= 0)
+			_exit(1);
+}
+
+static void dies(int socket)
+{
+	skip_order(socket);
+}
+
+static void asks_for_any_module(int socket)
+{
+	const struct walk_word word = { .kind = WALK_WANTS_FILE, .key = 1ull << 40 };
+
+	skip_order(socket);
+	message_send(socket, &word, sizeof(word), NULL, 0);
+	skip_order(socket);
+}
+
+static void says_half_an_answer(int socket)
+{
+	const struct walk_word word = { .kind = WALK_DONE };
+
+	skip_order(socket);
+	message_send(socket, &word, sizeof(word), NULL, 0);
+}
+
+static void is_silent(int socket)
+{
+	skip_order(socket);
+	skip_order(socket);
+}
+
+static void expect_cut(const struct snapshot_result *r, const struct snapshot_sample *sample)
+{
+	assert_int_equal(r->marker, MARKER_PARSER_FAILED);
+	assert_int_equal(r->nr, 1);
+	assert_int_equal(there[0], sample->regs.pc | FRAME_EXACT);
+}
+
+static void a_file_that_ends_its_reader_costs_the_rest_of_its_stacks(void **state)
+{
+	sandbox_job *const liars[] = { dies, asks_for_any_module, says_half_an_answer, is_silent };
+	struct snapshot_sample sample = stop_target("deep32_nofp");
+	uint64_t bad = module_of(&sample);
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(liars) / sizeof(*liars); i++) {
+		struct source_unwinder *u = source_unwinder_new(&ops, &traced, sandbox);
+		struct snapshot_result r;
+
+		pending = bad;
+		liar = liars[i];
+		nr_started = 0;
+		for (int round = 0; round < 5; round++) {
+			r = source_unwind(u, &sample, there, MAX_FRAMES);
+			expect_cut(&r, &sample);
+			liar = NULL;
+		}
+		assert_int_equal(nr_started, 1); /* it is not asked about again, */
+		sample.user++;
+		r = source_unwind(u, &sample, there, MAX_FRAMES);
+		assert_int_equal(r.marker, -1); /* but for another user, */
+		sample.user--;
+		source_unwinder_forget(u, bad);
+		r = source_unwind(u, &sample, there, MAX_FRAMES);
+		assert_int_equal(r.marker, -1); /* and once its number is another file's */
+		source_unwinder_free(u);
+	}
+}
+
+static void a_user_whose_files_end_many_readers_is_not_asked_for_for_a_time(void **state)
+{
+	struct snapshot_sample sample = stop_target("deep32_nofp");
+	struct source_unwinder *u = source_unwinder_new(&ops, &traced, sandbox);
+	struct snapshot_result r;
+
+	(void)state;
+	pending = module_of(&sample);
+	liar = dies;
+	for (int i = 0; i < 100; i++) {
+		r = source_unwind(u, &sample, there, MAX_FRAMES);
+		expect_cut(&r, &sample);
+		source_unwinder_forget(u, pending); /* as if it were new */
+	}
+	assert_in_range(nr_started, 4, 50);
+	liar = NULL;
+	sample.user++;
+	assert_int_equal(source_unwind(u, &sample, there, MAX_FRAMES).marker, -1);
+	source_unwinder_free(u);
+}
+
+static void an_answer_that_makes_no_sense_is_refused(void **state)
+{
+	struct {
+		struct walk_word word;
+		struct walk_regs regs;
+		uint64_t words[8];
+	} m = { .word = { .kind = WALK_DONE, .nr = 3 }, .words = { 1, 2, 3, 11, 12, 13 } };
+	const size_t size = sizeof(m.word) + sizeof(m.regs) + 6 * 8;
+	const struct snapshot_sample sample = { .regs = { .pc = 7, .exact = 1 } };
+	uint64_t frames[4], sps[4];
+	struct snapshot_turn turn = { .nr = 2, .frames = frames, .sps = sps, .max = 4 };
+
+	(void)state;
+	m.regs.leaf_regs = 9;
+	m.regs.exact = 9;
+	assert_int_equal(turn_answer_take(&m, size, &sample, &turn), 0);
+	assert_int_equal(turn.nr_found, 3);
+	assert_int_equal(turn.regs.leaf_regs, 0);
+	assert_int_equal(turn.regs.exact, 1);
+	assert_int_equal(frames[2], 3);
+	assert_int_equal(sps[0], 11);
+	for (size_t n = 0; n < size; n++)
+		assert_int_equal(turn_answer_take(&m, n, &sample, &turn), -EBADMSG);
+	turn.max = 2;
+	assert_int_equal(turn_answer_take(&m, size, &sample, &turn), -EBADMSG);
+	turn.max = 4;
+	m.word.gap = 1; /* from the leaf, which is another one */
+	assert_int_equal(turn_answer_take(&m, size, &sample, &turn), -EBADMSG);
+	m.words[0] = 7 | FRAME_EXACT;
+	assert_int_equal(turn_answer_take(&m, size, &sample, &turn), 0);
+	turn.nr = 3; /* no more than there were */
+	assert_int_equal(turn_answer_take(&m, size, &sample, &turn), -EBADMSG);
+	m.word.gap = 2;
+	assert_int_equal(turn_answer_take(&m, size, &sample, &turn), -EBADMSG);
+	m.word.gap = 0;
+	m.word.marker = -1;
+	assert_int_equal(turn_answer_take(&m, size, &sample, &turn), -EBADMSG);
+	m.word.marker = WALK_TOO_LONG + 1;
+	assert_int_equal(turn_answer_take(&m, size, &sample, &turn), -EBADMSG);
+	m.word.marker = WALK_NO_RULE;
+	m.word.nr = 1ull << 61;
+	assert_int_equal(turn_answer_take(&m, size, &sample, &turn), -EBADMSG);
+}
+
+#define WITH_CHILDREN(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WITH_CHILDREN(what_the_tables_lack_is_unwound_in_a_child),
+		WITH_CHILDREN(a_dwarf_expression_is_evaluated_in_a_child),
+		WITH_CHILDREN(code_without_rules_in_a_file_without_a_table_is_crossed),
+		WITH_CHILDREN(a_module_that_is_forgotten_is_handed_over_again),
+		WITH_CHILDREN(a_file_that_ends_its_reader_costs_the_rest_of_its_stacks),
+		WITH_CHILDREN(a_user_whose_files_end_many_readers_is_not_asked_for_for_a_time),
+		cmocka_unit_test(an_answer_that_makes_no_sense_is_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
