@@ -46,7 +46,10 @@ struct unwind_image {
  */
 int unwind_image_open(struct unwind_image *image, int fd);
 int unwind_image_open_memory(struct unwind_image *image, const void *memory, size_t size);
-/* The same of executable segments that are known already; nothing is read. -ENOEXEC: there are none. */
+/*
+ * The same of executable segments that are known already; nothing is parsed. -ENOEXEC: there are
+ * none.
+ */
 int unwind_image_open_segments(struct unwind_image *image, int fd,
 			       const struct code_segment *segments, size_t nr);
 void unwind_image_close(struct unwind_image *image);
