@@ -294,9 +294,11 @@ static int start_child(const struct confined_turns *t, struct turn_child *c)
 	if (c->stack_fd < 0)
 		return c->stack_fd;
 	c->socket = sandbox_start(t->sandbox, take_orders, &limits);
-	return c->socket < 0 ? -ECHILD
-			     : message_send(c->socket, &t->ops.by_header, sizeof(t->ops.by_header),
-					    &c->stack_fd, 1);
+	if (c->socket < 0)
+		return -ECHILD;
+	walk_socket_limit(c->socket);
+	return message_send(c->socket, &t->ops.by_header, sizeof(t->ops.by_header), &c->stack_fd,
+			    1);
 }
 
 /* The child of a user, which may have to be started still. */
@@ -347,6 +349,8 @@ static int ask(struct confined_turns *t, struct turn_child *c, const struct snap
 	if (!err)
 		err = turn_answer_take(&t->answer, size, sample, turn);
 	c->nr_turns++;
+	if (err == -EAGAIN)
+		return -ETIMEDOUT;
 	return err == -EPIPE || err == -ECONNRESET ? -ECHILD : err;
 }
 

@@ -147,9 +147,11 @@ static int start_child(struct confined_walk *w)
 	if (w->stack_fd < 0)
 		return w->stack_fd;
 	w->socket = sandbox_start(w->sandbox, walk_stacks, &limits);
-	return w->socket < 0 ? -ECHILD
-			     : message_send(w->socket, &w->ops.by_header, sizeof(w->ops.by_header),
-					    &w->stack_fd, 1);
+	if (w->socket < 0)
+		return -ECHILD;
+	walk_socket_limit(w->socket);
+	return message_send(w->socket, &w->ops.by_header, sizeof(w->ops.by_header), &w->stack_fd,
+			    1);
 }
 
 int walk_word_take(const void *message, size_t size, size_t max, uint64_t *ret_frames,

@@ -5,6 +5,8 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include "core/base/alloc.h"
@@ -12,6 +14,7 @@
 #include "core/sandbox/answer_file.h"
 #include "core/sandbox/message.h"
 
+#define SEND_US 100000
 #define QUESTIONS_MAX 16384u /* of one walk */
 
 struct mapping_answer {
@@ -70,6 +73,13 @@ bool walk_ask_file(void *context, uint64_t module, struct snapshot_file *ret)
 }
 
 /* ---- in the recorder */
+
+void walk_socket_limit(int socket)
+{
+	const struct timeval limit = { .tv_usec = SEND_US };
+
+	setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
+}
 
 static struct told_module *find_told(const struct walk_told *told, uint64_t key)
 {
@@ -164,5 +174,7 @@ int walk_questions_answer(int socket, const struct snapshot_ops *ops, void *cont
 	}
 	if (!err)
 		return -EBADMSG;
+	if (err == -EAGAIN)
+		return -ETIMEDOUT;
 	return err == -EPIPE || err == -ECONNRESET ? -ECHILD : err;
 }

@@ -50,6 +50,8 @@ struct walk_told {
 	size_t nr, capacity;
 };
 
+/* From now on a child that reads nothing holds up who sends for a tenth of a second: -EAGAIN. */
+void walk_socket_limit(int socket);
 /*
  * Answers the questions of the child by find_mapping and open_module until it says WALK_DONE.
  * `message` has room for `capacity` bytes; the word and what follows are *ret_size. 0; -ETIMEDOUT;

@@ -299,6 +299,17 @@ static void is_silent(int socket)
 	skip_order(socket);
 }
 
+/* Asks and does not read the answers, which fill the socket until the recorder gives up. */
+static void never_reads(int socket)
+{
+	const struct walk_word word = { .kind = WALK_WANTS_MAPPING };
+
+	skip_order(socket);
+	for (int i = 0; i < 8000; i++)
+		if (message_send(socket, &word, sizeof(word), NULL, 0))
+			return;
+}
+
 static void expect_cut(const struct snapshot_result *r, const struct snapshot_sample *sample)
 {
 	assert_int_equal(r->marker, MARKER_PARSER_FAILED);
@@ -308,7 +319,8 @@ static void expect_cut(const struct snapshot_result *r, const struct snapshot_sa
 
 static void a_file_that_ends_its_reader_costs_the_rest_of_its_stacks(void **state)
 {
-	sandbox_job *const liars[] = { dies, asks_for_any_module, says_half_an_answer, is_silent };
+	sandbox_job *const liars[] = { dies, asks_for_any_module, says_half_an_answer, is_silent,
+				       never_reads };
 	struct snapshot_sample sample = stop_target("deep32_nofp");
 	uint64_t bad = module_of(&sample);
 
