@@ -55,9 +55,11 @@ latest() { # file...
 }
 
 @test "one recording of a launcher has all ranks, and labels its processes by them" {
-	LATE=2:-1:20:spin "$SPROF" record -s timer -o g.data -- bash -c 'job "$@"' job 4 "$WORK" 5
+	# Each rank computes for long enough to have samples.
+	printf '#!/bin/sh\nLATE=$RANK:-1:$((RANK == 2 ? 40 : 8)):spin exec "$@"\n' >rank
+	"$SPROF" record -s timer -o g.data -- bash -c 'job "$@"' job 4 sh "$PWD/rank" "$WORK" 5
 	"$SPROF" ranks --json g.data | jq -e '[.ranks[].rank] == [0, 1, 2, 3] and .ranks[2].last >= 4 and .ranks[2].late_ns > 70e6'
-	"$SPROF" report --by rank --json g.data | jq -e '[.rows[].function] | contains(["rank 0", "rank 2"])'
+	"$SPROF" report --by rank --json g.data | jq -e '[.rows[].function] | contains(["rank 0", "rank 1", "rank 2", "rank 3"])'
 	"$SPROF" report --by process --json g.data | jq -e '[.rows[].function] | any(test("^gpu_rank \\(rank 2, pid [0-9]+\\)$"))'
 }
 
