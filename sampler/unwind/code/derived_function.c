@@ -69,6 +69,17 @@ static bool is_import(const struct function_search *s, uint32_t jump)
 }
 
 /*
+ * Is all that stands there a jump to what a register holds? So a comparison of three arguments hands
+ * on to one of two. If it is a label all the same, no more than its jump gets a wrong rule.
+ */
+static bool is_forwarder(const struct function_search *s, uint32_t jump)
+{
+	struct instruction in = text_marks_decode(&s->map, jump);
+
+	return s->trust == FUNCTION_LEFT && jump == s->map.entry && in.reg != INSTRUCTION_NO_REG;
+}
+
+/*
  * A jump through a table leads to its entries. Any other that finds a bare frame is a tail call, if
  * this is a function and not a label of one: interpreters jump from label to label in this way.
  */
@@ -84,7 +95,8 @@ static bool meet_indirect(struct function_search *s, struct code_block *block, u
 	}
 	if (nr)
 		return true;
-	block->tail_call = abstract_frame_is_bare(state) && s->trust == FUNCTION_SURE;
+	block->tail_call = abstract_frame_is_bare(state) &&
+			   (s->trust == FUNCTION_SURE || is_forwarder(s, jump));
 	if (block->tail_call) {
 		s->nr_exits++;
 		s->returns |= !is_import(s, jump);

@@ -212,6 +212,31 @@ static void code_behind_a_call_that_may_not_return_can_be_another_function(void 
 	derived_rules_free(rules);
 }
 
+/* As qsort() of musl hands its comparison on. Only lea names it, and nothing in it returns. */
+static void a_jump_through_a_register_alone_is_a_function(void **state)
+{
+	static const uint8_t bytes[] = {
+		0x53, 0x5b, 0xc3, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, /* 0 push %rbx; pop %rbx; ret */
+		0xff, 0xe2, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, /* 8 jmp *%rdx */
+		0xff, 0x22, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, /* 16 jmp *(%rdx) */
+		0x48, 0x83, 0xc0, 0x08, 0xff, 0xe2, 0xcc, 0xcc, /* 24 add $8, %rax; jmp *%rdx */
+	};
+	const struct derived_text text = text_of(bytes, sizeof(bytes));
+	struct derived_rules *rules = derived_rules_new(&text);
+
+	(void)state;
+	derived_rules_add_entry(rules, 0);
+	for (size_t at = 8; at <= 24; at += 8)
+		derived_rules_add_hint(rules, at);
+	derived_rules_find(rules);
+	check(rules, 8, WALK_CFA_SP, 8, WALK_FP_SAME, 0);
+	/* as labels of an interpreter may be */
+	assert_int_equal(rule_at(rules, 16).cfa, WALK_CFA_NONE);
+	assert_int_equal(rule_at(rules, 24).cfa, WALK_CFA_NONE);
+	assert_int_equal(rule_at(rules, 28).cfa, WALK_CFA_NONE);
+	derived_rules_free(rules);
+}
+
 /* A word may be written again by instructions that are not understood; the first one never is. */
 static void the_caller_s_rbp_is_where_it_was_saved_first(void **state)
 {
@@ -409,6 +434,7 @@ int main(void)
 		TEST(an_aligned_frame_is_found_by_rbp_or_by_its_slot),
 		TEST(what_leaves_by_rbp_is_left_by_rbp),
 		TEST(a_tail_call_is_a_way_out),
+		TEST(a_jump_through_a_register_alone_is_a_function),
 		TEST(what_is_not_certain_has_no_rules),
 		TEST(code_behind_a_call_that_may_not_return_has_no_rules),
 		TEST(what_cannot_be_followed_is_left_out),
