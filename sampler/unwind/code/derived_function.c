@@ -69,8 +69,8 @@ static bool is_import(const struct function_search *s, uint32_t jump)
 }
 
 /*
- * Is all that stands there a jump to what a register holds? So a comparison of three arguments hands
- * on to one of two. If it is a label all the same, no more than its jump gets a wrong rule.
+ * Is all that stands there a jump to what a register holds? So a comparison of three arguments is
+ * handed on to one of two. If it is a label all the same, only its jump gets a wrong rule.
  */
 static bool is_forwarder(const struct function_search *s, uint32_t jump)
 {
