@@ -148,7 +148,8 @@ interrupted() {
 		echo "$kind:"
 		stuck $kind
 		interrupted record --source timer -o "$data" -d 60s -p "$target"
-		kill -9 "$target"
+		# The kernel ends a program if a signal's frame cannot be written on the stack of its thread.
+		kill -9 "$target" || [ $kind = waits ]
 		stuck $kind
 		interrupted dump -p "$target"
 		kill -9 "$target"
