@@ -83,7 +83,8 @@ needs_library() { # NAME
 	echo | "$SPROF" record -q -F 4999 -o "$data" --alloc=1m -- "$TARGETS/alloc_sites" >"$truth"
 	"$SPROF" fold "$data" >"$BATS_TEST_TMPDIR/folded"
 	grep -F '[allocation hook]' "$BATS_TEST_TMPDIR/folded"
-	[ -z "$(grep -F '[jit]' "$BATS_TEST_TMPDIR/folded")" ]
+	# What stands below guessed callers may be anything.
+	[ -z "$(grep -vF '[incomplete: guessed callers]' "$BATS_TEST_TMPDIR/folded" | grep -F '[jit]')" ]
 }
 
 @test "a static program is sampled from its first instruction on, and its status is handed on" {
