@@ -5,9 +5,8 @@
 // BUILD: -Wl,--wrap=sandbox_start
 #include "tests/unit/unit.h"
 #include "tests/unit/child.h"
+#include "tests/unit/stopped_target.h"
 #include "tests/unit/traced.h"
-
-#include <time.h>
 
 #include "core/portable/frames.h"
 #include "core/sandbox/message.h"
@@ -66,30 +65,6 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* Stops a target while it works. */
-static struct snapshot_sample stop_target(const char *name)
-{
-	const char *directory = getenv("TARGETS");
-	char path[4096];
-	char *argv[] = { path, (char *)"20000", NULL };
-	struct timespec used;
-	clockid_t clock;
-
-	if (!directory) {
-		print_message("TARGETS is not set: run it by make check\n");
-		skip();
-	}
-	snprintf(path, sizeof(path), "%s/%s", directory, name);
-	assert_true(traced_start(&traced, argv));
-	assert_int_equal(clock_getcpuclockid(traced.pid, &clock), 0);
-	do {
-		assert_true(traced_run(&traced, 20000));
-		assert_int_equal(clock_gettime(clock, &used), 0);
-	} while (!used.tv_sec && used.tv_nsec < 50000000);
-	assert_true(traced_capture(&traced));
-	return traced_sample(&traced);
-}
-
 static void expect_same(const struct snapshot_result *a, const struct snapshot_result *b)
 {
 	assert_int_equal(a->nr, b->nr);
@@ -105,7 +80,7 @@ static void compare(const char *target, size_t max)
 {
 	struct confined_walk *own = confined_walk_new(&ops, &traced, NULL);
 	struct confined_walk *confined = confined_walk_new(&ops, &traced, sandbox);
-	struct snapshot_sample sample = stop_target(target);
+	struct snapshot_sample sample = stop_target(&traced, target, NULL);
 
 	for (int i = 0; i < 3; i++) {
 		struct snapshot_result a = confined_walk_run(own, &sample, here, max);
@@ -152,7 +127,7 @@ static void a_child_that_dies_costs_one_stack(void **state)
 {
 	struct confined_walk *walk = confined_walk_new(&ops, &traced, sandbox);
 	pid_t starter = child_of(getpid()), child;
-	struct snapshot_sample sample = stop_target("deep32_nofp");
+	struct snapshot_sample sample = stop_target(&traced, "deep32_nofp", NULL);
 	struct snapshot_result r = confined_walk_run(walk, &sample, there, MAX_FRAMES);
 
 	(void)state;
@@ -174,7 +149,7 @@ static void children_that_always_die_are_given_up(void **state)
 	pid_t starter = child_of(getpid());
 	siginfo_t ended;
 	struct confined_walk *walk = confined_walk_new(&ops, &traced, sandbox);
-	struct snapshot_sample sample = stop_target("deep32_nofp");
+	struct snapshot_sample sample = stop_target(&traced, "deep32_nofp", NULL);
 	struct snapshot_result r;
 
 	(void)state;
@@ -263,7 +238,7 @@ static void a_child_that_lies_costs_one_stack(void **state)
 {
 	sandbox_job *const liars[] = { asks_for_any_module, asks_twice, never_stops_asking,
 				       says_a_word_that_does_not_exist, says_half_a_word };
-	struct snapshot_sample sample = stop_target("deep32_nofp");
+	struct snapshot_sample sample = stop_target(&traced, "deep32_nofp", NULL);
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(liars) / sizeof(*liars); i++) {
@@ -290,7 +265,7 @@ static void a_child_that_is_silent_is_not_waited_for(void **state)
 	only_in_check_all();
 	assert_int_equal(set_up(state), 0);
 	walk = confined_walk_new(&ops, &traced, sandbox);
-	sample = stop_target("deep32_nofp");
+	sample = stop_target(&traced, "deep32_nofp", NULL);
 	liar = is_silent;
 	r = confined_walk_run(walk, &sample, there, MAX_FRAMES);
 	expect_leaf(&r, &sample);

@@ -1,5 +1,6 @@
 /* The snapshot unwinder on samples of a target from which something is missing. */
 #include "tests/unit/unit.h"
+#include "tests/unit/stopped_target.h"
 #include "tests/unit/traced.h"
 
 #include <sys/syscall.h>
@@ -34,30 +35,6 @@ static bool no_file(void *context, uint64_t module, struct snapshot_file *ret)
 static const struct snapshot_ops libunwind_only = { .find_mapping = traced_find_mapping,
 						    .open_module = traced_open_module };
 
-/* Stops a target while it works; tear_down() ends it. */
-static void stop_target(const char *name, const char *argument)
-{
-	const char *directory = getenv("TARGETS");
-	char path[4096];
-	char *argv[] = { path, (char *)"20000", (char *)argument, NULL };
-	struct timespec used;
-	clockid_t clock;
-
-	if (!directory) {
-		print_message("TARGETS is not set: run it by make check\n");
-		skip();
-	}
-	snprintf(path, sizeof(path), "%s/%s", directory, name);
-	assert_true(traced_start(&traced, argv));
-	/* On a busy machine it takes a while until it works. */
-	assert_int_equal(clock_getcpuclockid(traced.pid, &clock), 0);
-	do {
-		assert_true(traced_run(&traced, 20000));
-		assert_int_equal(clock_gettime(clock, &used), 0);
-	} while (!used.tv_sec && used.tv_nsec < 50000000);
-	assert_true(traced_capture(&traced));
-}
-
 static int tear_down(void **state)
 {
 	(void)state;
@@ -84,8 +61,7 @@ static void without_any_rows_libunwind_reaches_the_root(void **state)
 	struct snapshot_result result;
 
 	(void)state;
-	stop_target("deep32_nofp", NULL);
-	sample = traced_sample(&traced);
+	sample = stop_target(&traced, "deep32_nofp", NULL);
 	result = unwind(&libunwind_only, &sample, frames, MAX_FRAMES);
 	assert_int_equal(result.marker, -1);
 	assert_int_equal(result.gap, 0);
@@ -102,8 +78,7 @@ static void a_static_program_needs_no_search_table(void **state)
 	struct snapshot_result result;
 
 	(void)state;
-	stop_target("shares_static", NULL);
-	sample = traced_sample(&traced);
+	sample = stop_target(&traced, "shares_static", NULL);
 	result = unwind(&libunwind_only, &sample, frames, MAX_FRAMES);
 	assert_int_equal(result.marker, -1);
 	assert_true(result.nr >= 3);
@@ -116,8 +91,7 @@ static void a_snapshot_that_ends_early_says_so(void **state)
 	struct snapshot_sample sample;
 
 	(void)state;
-	stop_target("deep32_nofp", NULL);
-	sample = traced_sample(&traced);
+	sample = stop_target(&traced, "deep32_nofp", NULL);
 	all = unwind(&libunwind_only, &sample, whole, MAX_FRAMES);
 	sample.stack_size = 128 + 256; /* the red zone, and a few frames */
 	some = unwind(&libunwind_only, &sample, part, MAX_FRAMES);
@@ -134,7 +108,7 @@ static void a_deep_stack_keeps_leaf_and_root(void **state)
 	struct snapshot_sample sample;
 
 	(void)state;
-	stop_target("recursion", "2000");
+	stop_target(&traced, "recursion", "2000");
 	/* It may have been stopped on its way down or up: it runs on until it is at the bottom. */
 	for (int i = 0;; i++) {
 		sample = traced_sample(&traced);
@@ -162,8 +136,7 @@ static void a_stack_that_takes_too_long_is_cut_and_says_so(void **state)
 	struct snapshot_result result;
 
 	(void)state;
-	stop_target("recursion", "2000");
-	sample = traced_sample(&traced);
+	sample = stop_target(&traced, "recursion", "2000");
 	u = snapshot_unwinder_new(&libunwind_only, &traced);
 	later_ns = 40000000;
 	result = snapshot_unwind(u, &sample, frames, sizeof(frames) / sizeof(*frames));
@@ -184,8 +157,7 @@ static void files_that_cannot_be_read_leave_the_leaf(void **state)
 	struct snapshot_result result;
 
 	(void)state;
-	stop_target("deep32_nofp", NULL);
-	sample = traced_sample(&traced);
+	sample = stop_target(&traced, "deep32_nofp", NULL);
 	sample.regs.fp = 0;
 	result = unwind(&ops, &sample, frames, MAX_FRAMES);
 	assert_int_equal(result.marker, MARKER_NO_RULE);
@@ -199,8 +171,7 @@ static void an_address_in_no_mapping_is_unknown(void **state)
 	struct snapshot_result result;
 
 	(void)state;
-	stop_target("deep32_nofp", NULL);
-	sample = traced_sample(&traced);
+	sample = stop_target(&traced, "deep32_nofp", NULL);
 	sample.regs.pc = 0x1000;
 	sample.regs.fp = 0;
 	result = unwind(&libunwind_only, &sample, frames, MAX_FRAMES);
@@ -220,7 +191,7 @@ static void garbage_on_the_stack_ends_the_walk(void **state)
 	static uint8_t stack[4096];
 
 	(void)state;
-	stop_target("deep32_nofp", NULL);
+	stop_target(&traced, "deep32_nofp", NULL);
 	u = snapshot_unwinder_new(&libunwind_only, &traced);
 	sample = traced_sample(&traced);
 	good = traced.regs.pc;

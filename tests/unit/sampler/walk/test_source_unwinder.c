@@ -4,9 +4,8 @@
  */
 // BUILD: -Wl,--wrap=sandbox_start -Wl,--wrap=libunwind_walk_new
 #include "tests/unit/unit.h"
+#include "tests/unit/stopped_target.h"
 #include "tests/unit/traced.h"
-
-#include <time.h>
 
 #include "core/portable/frames.h"
 #include "core/sandbox/confined_headers.h"
@@ -126,30 +125,6 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* Stops a target while it works. */
-static struct snapshot_sample stop_target(const char *name)
-{
-	const char *directory = getenv("TARGETS");
-	char path[4096];
-	char *argv[] = { path, (char *)"20000", NULL };
-	struct timespec used;
-	clockid_t clock;
-
-	if (!directory) {
-		print_message("TARGETS is not set: run it by make check\n");
-		skip();
-	}
-	snprintf(path, sizeof(path), "%s/%s", directory, name);
-	assert_true(traced_start(&traced, argv));
-	assert_int_equal(clock_getcpuclockid(traced.pid, &clock), 0);
-	do {
-		assert_true(traced_run(&traced, 20000));
-		assert_int_equal(clock_gettime(clock, &used), 0);
-	} while (!used.tv_sec && used.tv_nsec < 50000000);
-	assert_true(traced_capture(&traced));
-	return traced_sample(&traced);
-}
-
 static uint64_t module_of(const struct snapshot_sample *sample)
 {
 	const struct traced_map *map = traced_find_map(&traced, sample->regs.pc);
@@ -183,7 +158,7 @@ static size_t compare(const struct snapshot_sample *sample)
 
 static void what_the_tables_lack_is_unwound_in_a_child(void **state)
 {
-	struct snapshot_sample sample = stop_target("deep32_nofp");
+	struct snapshot_sample sample = stop_target(&traced, "deep32_nofp", NULL);
 
 	(void)state;
 	pending = UINT64_MAX;
@@ -199,7 +174,7 @@ static void what_the_tables_lack_is_unwound_in_a_child(void **state)
 
 static void a_dwarf_expression_is_evaluated_in_a_child(void **state)
 {
-	struct snapshot_sample sample = stop_target("expression");
+	struct snapshot_sample sample = stop_target(&traced, "expression", NULL);
 
 	(void)state;
 	for (int i = 0; i < 20; i++) {
@@ -230,7 +205,7 @@ static bool leaf_lacks_fde(const struct snapshot_sample *sample)
 
 static void code_without_rules_in_a_file_without_a_table_is_crossed(void **state)
 {
-	struct snapshot_sample sample = stop_target("nocfi");
+	struct snapshot_sample sample = stop_target(&traced, "nocfi", NULL);
 	unsigned int nr_crossed = 0;
 
 	(void)state;
@@ -247,7 +222,7 @@ static void code_without_rules_in_a_file_without_a_table_is_crossed(void **state
 /* A new number for the same file: it is asked about anew, by the same child. */
 static void a_module_that_is_forgotten_is_handed_over_again(void **state)
 {
-	struct snapshot_sample sample = stop_target("deep32_nofp");
+	struct snapshot_sample sample = stop_target(&traced, "deep32_nofp", NULL);
 	struct source_unwinder *u = source_unwinder_new(&ops, &traced, sandbox);
 
 	(void)state;
@@ -321,7 +296,7 @@ static void a_file_that_ends_its_reader_costs_the_rest_of_its_stacks(void **stat
 {
 	sandbox_job *const liars[] = { dies, asks_for_any_module, says_half_an_answer, is_silent,
 				       never_reads };
-	struct snapshot_sample sample = stop_target("deep32_nofp");
+	struct snapshot_sample sample = stop_target(&traced, "deep32_nofp", NULL);
 	uint64_t bad = module_of(&sample);
 
 	(void)state;
@@ -351,7 +326,7 @@ static void a_file_that_ends_its_reader_costs_the_rest_of_its_stacks(void **stat
 
 static void a_user_whose_files_end_many_readers_is_not_asked_for_for_a_time(void **state)
 {
-	struct snapshot_sample sample = stop_target("deep32_nofp");
+	struct snapshot_sample sample = stop_target(&traced, "deep32_nofp", NULL);
 	struct source_unwinder *u = source_unwinder_new(&ops, &traced, sandbox);
 	struct snapshot_result r;
 
