@@ -16,7 +16,6 @@
 #include "core/base/clock.h"
 #include "core/base/full_io.h"
 #include "core/base/log.h"
-#include "core/sandbox/answer_file.h"
 #include "core/sandbox/message.h"
 #include "core/sandbox/sandbox.h"
 #include "sampler/walk/confined/walk_questions.h"
@@ -28,10 +27,8 @@
 #define WAIT_MS 1000
 #define TURN_NS 100000000u /* of libunwind, a thousand times what a turn takes */
 #define CPU_S 120
-#define MEMORY_MIN (512ull << 20) /* a large .eh_frame, and the list of its functions */
-#define MEMORY_PART 4		  /* of the machine's memory */
-#define TURNS_MAX 50000u	  /* of one child, so that it stays far below its limit of time */
-#define FILES_MAX 512u		  /* of one child */
+#define TURNS_MAX 50000u /* of one child, so that it stays far below its limit of time */
+#define FILES_MAX 512u	 /* of one child */
 #define MAX_WARNINGS 5
 
 #define REFUSED 64u	 /* files that are not asked about again */
@@ -59,8 +56,7 @@ struct turn_answer {
 
 struct turn_child {
 	uint32_t user, nr_turns;
-	int socket, stack_fd; /* -1: there is none */
-	struct walk_told told;
+	struct walk_child child;
 };
 
 struct refused_file {
@@ -216,28 +212,22 @@ struct confined_turns *confined_turns_new(const struct snapshot_ops *ops, void *
 	t->context = context;
 	t->sandbox = sandbox;
 	for (size_t i = 0; i < TURN_CHILDREN; i++)
-		t->children[i].socket = t->children[i].stack_fd = -1;
+		t->children[i].child = WALK_NO_CHILD;
 	return t;
 }
 
 static void end_child(struct turn_child *c)
 {
-	if (c->socket >= 0)
-		close(c->socket);
-	if (c->stack_fd >= 0)
-		close(c->stack_fd);
-	c->socket = c->stack_fd = -1;
-	c->told.nr = c->nr_turns = 0;
+	walk_child_end(&c->child);
+	c->nr_turns = 0;
 }
 
 void confined_turns_free(struct confined_turns *t)
 {
 	if (!t)
 		return;
-	for (size_t i = 0; i < TURN_CHILDREN; i++) {
-		end_child(&t->children[i]);
-		free(t->children[i].told.modules);
-	}
+	for (size_t i = 0; i < TURN_CHILDREN; i++)
+		walk_child_fini(&t->children[i].child);
 	free(t);
 }
 
@@ -248,8 +238,8 @@ void confined_turns_forget(struct confined_turns *t, uint64_t module)
 	for (size_t i = 0; i < TURN_CHILDREN; i++) {
 		struct turn_child *c = &t->children[i];
 
-		if (c->socket >= 0 && walk_told_forget(&c->told, module) &&
-		    message_send(c->socket, &order, sizeof(order), NULL, 0))
+		if (c->child.socket >= 0 && walk_told_forget(&c->child.told, module) &&
+		    message_send(c->child.socket, &order, sizeof(order), NULL, 0))
 			end_child(c);
 	}
 	for (size_t i = 0; i < REFUSED; i++)
@@ -286,21 +276,6 @@ int turn_answer_take(const void *message, size_t size, const struct snapshot_sam
 	return 0;
 }
 
-static int start_child(const struct confined_turns *t, struct turn_child *c)
-{
-	const struct sandbox_limits limits = { sandbox_memory(MEMORY_PART, MEMORY_MIN), 0, CPU_S };
-
-	c->stack_fd = answer_file_new();
-	if (c->stack_fd < 0)
-		return c->stack_fd;
-	c->socket = sandbox_start(t->sandbox, take_orders, &limits);
-	if (c->socket < 0)
-		return -ECHILD;
-	walk_socket_limit(c->socket);
-	return message_send(c->socket, &t->ops.by_header, sizeof(t->ops.by_header), &c->stack_fd,
-			    1);
-}
-
 /* The child of a user, which may have to be started still. */
 static struct turn_child *child_of(struct confined_turns *t, uint32_t user)
 {
@@ -308,9 +283,9 @@ static struct turn_child *child_of(struct confined_turns *t, uint32_t user)
 
 	for (size_t i = 0; i < TURN_CHILDREN; i++) {
 		c = &t->children[i];
-		if (c->socket < 0 || c->user != user)
+		if (c->child.socket < 0 || c->user != user)
 			continue;
-		if (c->nr_turns >= TURNS_MAX || c->told.nr >= FILES_MAX)
+		if (c->nr_turns >= TURNS_MAX || c->child.told.nr >= FILES_MAX)
 			end_child(c);
 		return c;
 	}
@@ -337,15 +312,17 @@ static int ask(struct confined_turns *t, struct turn_child *c, const struct snap
 	};
 	uint64_t end_ms = monotonic_ms() + (c->nr_turns ? WAIT_MS : FIRST_WAIT_MS);
 	size_t size;
-	int err = c->socket < 0 ? start_child(t, c) : 0;
+	int err = 0;
 
+	if (c->child.socket < 0)
+		err = walk_child_start(&c->child, t->sandbox, take_orders, CPU_S, &t->ops);
 	if (!err)
-		err = full_write_at(c->stack_fd, sample->stack, sample->stack_size, 0);
+		err = full_write_at(c->child.stack_fd, sample->stack, sample->stack_size, 0);
 	if (!err)
-		err = message_send(c->socket, &order, sizeof(order), NULL, 0);
+		err = message_send(c->child.socket, &order, sizeof(order), NULL, 0);
 	if (!err)
-		err = walk_questions_answer(c->socket, &t->ops, t->context, &c->told, end_ms,
-					    &t->answer, sizeof(t->answer), &size);
+		err = walk_questions_answer(c->child.socket, &t->ops, t->context, &c->child.told,
+					    end_ms, &t->answer, sizeof(t->answer), &size);
 	if (!err)
 		err = turn_answer_take(&t->answer, size, sample, turn);
 	c->nr_turns++;

@@ -13,7 +13,6 @@
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
 #include "core/base/full_io.h"
-#include "core/sandbox/answer_file.h"
 #include "core/sandbox/message.h"
 #include "core/sandbox/sandbox.h"
 #include "sampler/walk/user_walk.h"
@@ -22,8 +21,6 @@
 #define WAIT_MS 2000
 #define MAX_FAILURES 3
 #define CPU_S 60
-#define MEMORY_MIN (512ull << 20) /* a large .eh_frame, and the list of its functions */
-#define MEMORY_PART 4		  /* of the machine's memory */
 
 /* To the child: a stack to be walked. */
 struct walk_order {
@@ -36,11 +33,10 @@ struct confined_walk {
 	void *context;
 	const struct sandbox *sandbox;
 	struct snapshot_unwinder *here; /* without a sandbox */
-	int socket, stack_fd;		/* of the child; -1: there is none */
+	struct walk_child child;
 	unsigned int nr_failures;
 	bool warm; /* the child has walked a stack */
 	int err;
-	struct walk_told told;
 	uint64_t sps[CONFINED_FRAMES_MAX];
 	uint64_t message[(sizeof(struct walk_word) + 2 * CONFINED_FRAMES_MAX * 8) / 8];
 };
@@ -112,7 +108,7 @@ struct confined_walk *confined_walk_new(const struct snapshot_ops *ops, void *co
 	w->ops = *ops;
 	w->context = context;
 	w->sandbox = sandbox;
-	w->socket = w->stack_fd = -1;
+	w->child = WALK_NO_CHILD;
 	if (!sandbox)
 		w->here = snapshot_unwinder_new(ops, context);
 	return w;
@@ -120,38 +116,17 @@ struct confined_walk *confined_walk_new(const struct snapshot_ops *ops, void *co
 
 static void end_child(struct confined_walk *w)
 {
-	if (w->socket >= 0)
-		close(w->socket);
-	if (w->stack_fd >= 0)
-		close(w->stack_fd);
-	w->socket = w->stack_fd = -1;
+	walk_child_end(&w->child);
 	w->warm = false;
-	w->told.nr = 0;
 }
 
 void confined_walk_free(struct confined_walk *w)
 {
 	if (!w)
 		return;
-	end_child(w);
+	walk_child_fini(&w->child);
 	snapshot_unwinder_free(w->here);
-	free(w->told.modules);
 	free(w);
-}
-
-static int start_child(struct confined_walk *w)
-{
-	const struct sandbox_limits limits = { sandbox_memory(MEMORY_PART, MEMORY_MIN), 0, CPU_S };
-
-	w->stack_fd = answer_file_new();
-	if (w->stack_fd < 0)
-		return w->stack_fd;
-	w->socket = sandbox_start(w->sandbox, walk_stacks, &limits);
-	if (w->socket < 0)
-		return -ECHILD;
-	walk_socket_limit(w->socket);
-	return message_send(w->socket, &w->ops.by_header, sizeof(w->ops.by_header), &w->stack_fd,
-			    1);
 }
 
 int walk_word_take(const void *message, size_t size, size_t max, uint64_t *ret_frames,
@@ -192,14 +167,16 @@ static int walk_in_child(struct confined_walk *w, const struct snapshot_sample *
 		.max = max < CONFINED_FRAMES_MAX ? max : CONFINED_FRAMES_MAX,
 	};
 	size_t size;
-	int err = w->socket < 0 ? start_child(w) : 0;
+	int err = 0;
 
+	if (w->child.socket < 0)
+		err = walk_child_start(&w->child, w->sandbox, walk_stacks, CPU_S, &w->ops);
 	if (!err)
-		err = full_write_at(w->stack_fd, sample->stack, sample->stack_size, 0);
+		err = full_write_at(w->child.stack_fd, sample->stack, sample->stack_size, 0);
 	if (!err)
-		err = message_send(w->socket, &order, sizeof(order), NULL, 0);
+		err = message_send(w->child.socket, &order, sizeof(order), NULL, 0);
 	if (!err)
-		err = walk_questions_answer(w->socket, &w->ops, w->context, &w->told,
+		err = walk_questions_answer(w->child.socket, &w->ops, w->context, &w->child.told,
 					    monotonic_ms() + (w->warm ? WAIT_MS : FIRST_WAIT_MS),
 					    w->message, sizeof(w->message), &size);
 	if (!err)

@@ -4,6 +4,7 @@
 #include "sampler/walk/confined/walk_questions.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
@@ -15,7 +16,9 @@
 #include "core/sandbox/message.h"
 
 #define SEND_US 100000
-#define QUESTIONS_MAX 16384u /* of one walk */
+#define MEMORY_MIN (512ull << 20) /* a large .eh_frame, and the list of its functions */
+#define MEMORY_PART 4		  /* of the machine's memory */
+#define QUESTIONS_MAX 16384u	  /* of one walk */
 
 struct mapping_answer {
 	uint64_t found;
@@ -74,11 +77,36 @@ bool walk_ask_file(void *context, uint64_t module, struct snapshot_file *ret)
 
 /* ---- in the recorder */
 
-void walk_socket_limit(int socket)
+int walk_child_start(struct walk_child *c, const struct sandbox *sandbox, sandbox_job *job,
+		     unsigned int cpu_s, const struct snapshot_ops *ops)
 {
+	const struct sandbox_limits limits = { sandbox_memory(MEMORY_PART, MEMORY_MIN), 0, cpu_s };
 	const struct timeval limit = { .tv_usec = SEND_US };
 
-	setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
+	c->stack_fd = answer_file_new();
+	if (c->stack_fd < 0)
+		return c->stack_fd;
+	c->socket = sandbox_start(sandbox, job, &limits);
+	if (c->socket < 0)
+		return -ECHILD;
+	setsockopt(c->socket, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
+	return message_send(c->socket, &ops->by_header, sizeof(ops->by_header), &c->stack_fd, 1);
+}
+
+void walk_child_end(struct walk_child *c)
+{
+	if (c->socket >= 0)
+		close(c->socket);
+	if (c->stack_fd >= 0)
+		close(c->stack_fd);
+	c->socket = c->stack_fd = -1;
+	c->told.nr = 0;
+}
+
+void walk_child_fini(struct walk_child *c)
+{
+	walk_child_end(c);
+	free(c->told.modules);
 }
 
 static struct told_module *find_told(const struct walk_told *told, uint64_t key)

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/sandbox/sandbox.h"
 #include "sampler/walk/snapshot_unwind.h"
 
 /* What the child says: it wants to know a mapping or a file, or the stack is walked. */
@@ -50,8 +51,25 @@ struct walk_told {
 	size_t nr, capacity;
 };
 
-/* From now on a child that reads nothing holds up who sends for a tenth of a second: -EAGAIN. */
-void walk_socket_limit(int socket);
+/* A child that walks stacks, and the file in memory that they go through. */
+struct walk_child {
+	int socket, stack_fd; /* -1: there is none */
+	struct walk_told told;
+};
+
+#define WALK_NO_CHILD ((struct walk_child){ .socket = -1, .stack_fd = -1 })
+
+/*
+ * Starts the job, with `cpu_s` seconds of CPU time, and hands it ops->by_header with the file. A
+ * child that reads nothing holds up who sends for a tenth of a second: -EAGAIN. After an error the
+ * caller ends the child.
+ */
+int walk_child_start(struct walk_child *child, const struct sandbox *sandbox, sandbox_job *job,
+		     unsigned int cpu_s, const struct snapshot_ops *ops);
+/* Closes what it has; it can be started again. */
+void walk_child_end(struct walk_child *child);
+/* Ends and frees it. */
+void walk_child_fini(struct walk_child *child);
 /*
  * Answers the questions of the child by find_mapping and open_module until it says WALK_DONE.
  * `message` has room for `capacity` bytes; the word and what follows are *ret_size. 0; -ETIMEDOUT;
