@@ -209,11 +209,12 @@ static bool take_thread(struct dump_state *s, struct dump_thread *t)
 		return true;
 	held_ns = monotonic_ns();
 	sample.regs = registers_of_ptrace(regs);
-	sample.stack_start = sample.regs.sp;
-	sample.stack_size = copy_stack(s, sample.regs.sp);
+	/* Before the stack, because that is copied by another thread, which may wait for a CPU. */
 	if (s->is_python)
 		take_python(s, t->tid, dump_thread_pointer(regs),
 			    held_ns + DUMP_STOP_MS * 1000000ull);
+	sample.stack_start = sample.regs.sp;
+	sample.stack_size = copy_stack(s, sample.regs.sp);
 	t->stopped_ns = inject_thread_release(&s->thread, true) - held_ns;
 	if (dump_is_32bit(regs)) {
 		struct walked w = { .marker = MARKER_COMPAT_32BIT };
