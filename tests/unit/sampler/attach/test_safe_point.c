@@ -13,6 +13,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -65,8 +66,8 @@ static int open_libc(void)
 enum { NAME_FREE = 1, NAME_PLAIN = 6, NAME_STRTAB = 12 };
 static const char names[] = "\0free\0plain\0.strtab";
 
-/* A file in memory with an executable segment and a symbol table of `nr` functions. */
-static int file_of_functions(size_t nr, uint32_t name, uint64_t size)
+/* Writes an ELF file with an executable segment and a symbol table of `nr` functions. */
+static void write_functions(int fd, size_t nr, uint32_t name, uint64_t size)
 {
 	const size_t text = 4096, strings = sizeof(names);
 	const uint64_t symbols_at = text, strings_at = symbols_at + nr * sizeof(Elf64_Sym);
@@ -102,7 +103,6 @@ static int file_of_functions(size_t nr, uint32_t name, uint64_t size)
 		  .sh_size = strings },
 	};
 	Elf64_Sym *symbols = calloc(nr, sizeof(*symbols));
-	int fd = memfd_create("hostile", MFD_CLOEXEC);
 
 	assert_true(fd >= 0 && symbols);
 	for (size_t i = 0; i < nr; i++)
@@ -121,6 +121,13 @@ static int file_of_functions(size_t nr, uint32_t name, uint64_t size)
 	assert_int_equal(pwrite(fd, sections, sizeof(sections), (off_t)header.e_shoff),
 			 sizeof(sections));
 	free(symbols);
+}
+
+static int file_of_functions(size_t nr, uint32_t name, uint64_t size)
+{
+	int fd = memfd_create("functions", MFD_CLOEXEC);
+
+	write_functions(fd, nr, name, size);
 	return fd;
 }
 
@@ -286,6 +293,8 @@ static void functions_of_this_process_are_found_where_they_are(void **state)
 static void a_hostile_file_ends_the_search_and_is_named(void **state)
 {
 	struct inject_reason reason = { 0 };
+	/* A file with a path, because nothing else that is mapped can be opened in a container. */
+	char path[] = "/tmp/hostile.XXXXXX";
 	struct safe_point *point;
 	int hostile;
 	void *code;
@@ -293,7 +302,8 @@ static void a_hostile_file_ends_the_search_and_is_named(void **state)
 	(void)state;
 	if (SANITIZED)
 		skip();
-	hostile = file_of_functions(400000, NAME_FREE, 1);
+	hostile = mkstemp(path);
+	write_functions(hostile, 400000, NAME_FREE, 1);
 	code = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, hostile, 0);
 	assert_true(code != MAP_FAILED);
 	sandbox_set_memory(sandbox, 16u << 20);
@@ -302,6 +312,7 @@ static void a_hostile_file_ends_the_search_and_is_named(void **state)
 	assert_non_null(strstr(reason.why, "reading it takes too much memory"));
 	munmap(code, 4096);
 	close(hostile);
+	unlink(path);
 	assert_int_equal(safe_point_new(getpid(), sandbox, &point, &reason), 0);
 	safe_point_free(point);
 }
