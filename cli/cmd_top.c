@@ -58,8 +58,6 @@ struct top {
 	bool quits, ends_program;
 };
 
-/* ---- sampling */
-
 static void new_live(struct top *t)
 {
 	const struct recorder *r = &t->recorder;
@@ -122,8 +120,6 @@ static void stop_sampling(struct top *t)
 	privileges_use(before);
 	advance(t);
 }
-
-/* ---- what the user orders */
 
 static void save(struct top *t, const char *path)
 {
@@ -194,8 +190,6 @@ static void show_samples(struct top *t)
 	show_end(t);
 }
 
-/* ---- the screen */
-
 static void say(void *context, const char *line)
 {
 	model_say(context, line);
@@ -241,8 +235,6 @@ static void end_screen(struct top *t)
 	buffer_fini(&messages);
 }
 
-/* ---- one picture */
-
 static void print_once(struct top *t)
 {
 	struct live_answer *answer;
@@ -257,8 +249,6 @@ static void print_once(struct top *t)
 	once_print(answer, t->opts);
 	live_answer_free(answer);
 }
-
-/* ---- the program that is looked at */
 
 /*
  * While the screen has the terminal, the program must not use it: each of its standard descriptors
@@ -359,8 +349,6 @@ static int look_at_samples(struct top *t)
 	end_screen(t);
 	return program_status(t);
 }
-
-/* ---- a file */
 
 static int look_at_file(struct top *t)
 {

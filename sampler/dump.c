@@ -67,8 +67,6 @@ struct dump_state {
 	uint64_t native[MAX_FRAMES], merged[2 * MAX_FRAMES];
 };
 
-/* ---- threads, from /proc */
-
 static void read_line(pid_t pid, pid_t tid, const char *name, char *text, size_t size)
 {
 	proc_text(text, size, "/proc/%d/task/%d/%s", (int)pid, (int)tid, name);
@@ -116,8 +114,6 @@ static int list_threads(struct dump *d, pid_t pid)
 		qsort(d->threads, d->nr_threads, sizeof(*d->threads), compare_threads);
 	return err;
 }
-
-/* ---- what the unwinder asks */
 
 static bool find_mapping(void *context, uint64_t address, struct snapshot_mapping *ret)
 {

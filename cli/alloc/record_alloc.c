@@ -196,8 +196,6 @@ int record_alloc_hook_program(struct record_alloc *a, bool *ret_ended, int *ret_
 	return err;
 }
 
-/* ---- while it runs, and after */
-
 void record_alloc_start(struct record_alloc *a)
 {
 	if (a)

@@ -42,8 +42,6 @@ struct metrics_server {
 	uint64_t text_ns; /* when `text` was made; 0: never */
 };
 
-/* ---- listening */
-
 static int listen_on(struct metrics_server *m, struct metrics_address *a)
 {
 	const int one = 1;
@@ -80,8 +78,6 @@ uint16_t metrics_server_port(const struct metrics_server *m)
 {
 	return m->port;
 }
-
-/* ---- clients */
 
 static void drop(struct metrics_server *m, size_t i)
 {

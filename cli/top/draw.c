@@ -49,8 +49,6 @@ static int text_right(int row, enum screen_style style, struct buffer *b)
 	return column;
 }
 
-/* ---- the head */
-
 static const char *state_name(const struct picture *p)
 {
 	if (p->status.state == MODEL_ENDED)
@@ -113,8 +111,6 @@ static void draw_trust(const struct picture *p)
 	buffer_fini(&b);
 }
 
-/* ---- CPU time of the last minute */
-
 static void add_curve(struct buffer *b, const uint64_t *ns, int nr, uint64_t most)
 {
 	static const char *const blocks[] = { " ",
@@ -165,8 +161,6 @@ static void draw_cpu(const struct picture *p)
 	buffer_fini(&b);
 	buffer_fini(&label);
 }
-
-/* ---- what the rows are */
 
 static void add_window(struct buffer *b, const struct picture *p)
 {
@@ -226,8 +220,6 @@ static void draw_view(const struct picture *p)
 	screen_text(3, 0, right, STYLE_TITLE, b.data, b.size);
 	buffer_fini(&b);
 }
-
-/* ---- the table */
 
 /* Draws lines of a text from number `first` on, with one marked. Returns how many it has in all. */
 static uint32_t draw_lines(const struct buffer *b, int row, uint32_t first, uint32_t most,
@@ -301,8 +293,6 @@ static void draw_detail(struct picture *p)
 	p->nr_detail_lines = draw_lines(&b, TABLE_ROW + 1, 1 + p->detail_top, page, UINT32_MAX) - 1;
 	buffer_fini(&b);
 }
-
-/* ---- the last line */
 
 static void draw_prompt(const struct picture *p, int row)
 {

@@ -80,8 +80,6 @@ struct model *model_new(struct live *live, struct profile *fixed,
 	return m;
 }
 
-/* ---- answers */
-
 static struct profile *copy_fixed(const struct profile *from)
 {
 	struct profile *p = profile_new();
@@ -219,8 +217,6 @@ void model_free(struct model *m)
 	free(m);
 }
 
-/* ---- the thread that draws */
-
 int model_wake_fd(const struct model *m)
 {
 	return m->wake_fd;
@@ -290,8 +286,6 @@ void model_order(struct model *m, enum model_order order, const char *path)
 	m->order_path = path ? xstrdup(path) : NULL;
 	pthread_mutex_unlock(&m->lock);
 }
-
-/* ---- the main thread */
 
 enum model_order model_take_order(struct model *m, char **ret_path)
 {

@@ -63,8 +63,6 @@ struct name_rounds *name_rounds_new(struct live *live, struct recorder *recorder
 	return n;
 }
 
-/* ---- what the thread asks for */
-
 static int take_file(void *context, uint32_t module)
 {
 	struct name_rounds *n = context;
@@ -127,8 +125,6 @@ static void *name_round(void *context)
 	__atomic_store_n(&n->has_ended, true, __ATOMIC_RELEASE);
 	return NULL;
 }
-
-/* ---- the thread that samples */
 
 static void open_files(struct name_rounds *n)
 {

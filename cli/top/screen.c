@@ -42,8 +42,6 @@ static struct {
 static bool unicode;
 static SCREEN *screen;
 
-/* ---- taking and giving back */
-
 bool screen_is_possible(char *why, size_t why_size)
 {
 	const char *term = getenv("TERM");
@@ -198,8 +196,6 @@ int screen_columns(void)
 	return COLS;
 }
 
-/* ---- drawing */
-
 static attr_t attributes_of(enum screen_style style)
 {
 	switch (style) {
@@ -296,8 +292,6 @@ void screen_show(int row, int column)
 		move(row, column);
 	refresh();
 }
-
-/* ---- keys */
 
 int screen_key(void)
 {

@@ -38,8 +38,6 @@ static void ask(struct ui *ui)
 	model_ask(ui->model, &ui->picture.question);
 }
 
-/* ---- questions of one line */
-
 static void open_prompt(struct picture *p, enum prompt prompt, const char *text)
 {
 	p->prompt = prompt;
@@ -120,8 +118,6 @@ static void key_of_prompt(struct ui *ui, int key)
 	}
 }
 
-/* ---- moving */
-
 /* Returns whether the key moves, and how far. */
 static bool moves(int key, int64_t *ret)
 {
@@ -159,8 +155,6 @@ static void move_by(struct picture *p, int64_t by)
 	else
 		picture_select(p, moved(p->selected, by, (int64_t)p->ranking.nr_rows - 1));
 }
-
-/* ---- views */
 
 static void set_view(struct ui *ui, size_t view)
 {
@@ -216,8 +210,6 @@ static void set_detail(struct ui *ui, enum live_detail detail)
 	p->question.detail = detail;
 	ask(ui);
 }
-
-/* ---- keys */
 
 static void quit(struct ui *ui)
 {
@@ -328,8 +320,6 @@ static void handle_key(struct ui *ui, int key)
 	else if (!done)
 		key_of_all(ui, key);
 }
-
-/* ---- the thread */
 
 static void take_news(struct ui *ui)
 {

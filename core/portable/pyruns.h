@@ -37,8 +37,6 @@ static __always_inline void py_keep_frame(void *home, __u64 frame);
 static __always_inline void py_take_frames(const struct py_layout *l, struct py_runs *r,
 					   void *home);
 
-/* ---- code objects */
-
 static __always_inline __u64 py_mix(__u64 hash, __u64 value)
 {
 	hash = (hash ^ value) * 0x9fb21c651e98df25ull;
@@ -160,8 +158,6 @@ static __always_inline void py_slot_fill(struct code_slot *slot, __u64 key, __u6
 	*(volatile __u64 *)&slot->key = key;
 	*(volatile __u64 *)&slot->id = id | (key & ~CODE_ID_MASK);
 }
-
-/* ---- runs */
 
 /* Ends the walk over the frames. What was read stays. */
 static __always_inline int py_stop(struct py_runs *r)

@@ -104,8 +104,6 @@ static inline bool column_is_allocated(uint64_t column)
 	return column_is_memory(column) && memory_part_of(column) < MEMORY_LIVE;
 }
 
-/* ---- */
-
 static inline bool column_is_event(uint64_t column)
 {
 	return column >= COLUMN_EVENT_1 && column <= COLUMN_EVENT_8;

@@ -271,8 +271,6 @@ int recfile_read(FILE *f, struct profile **ret_profile, char **ret_note)
 	return err;
 }
 
-/* ---- recordings of a folder */
-
 static void add_counts(uint64_t *to, const uint64_t *from, size_t nr)
 {
 	for (size_t i = 0; i < nr; i++)
@@ -359,8 +357,6 @@ int recfile_add(FILE *f, struct profile *p, struct recfile_part *part, char **re
 	reader_fini(&r);
 	return err;
 }
-
-/* ---- a recording that is being written */
 
 struct recfile_follow {
 	struct reader r;

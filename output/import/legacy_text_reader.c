@@ -98,8 +98,6 @@ static void read_setting(struct reader *r, const char *line)
 		r->period = value;
 }
 
-/* ---- stacks */
-
 static void add_value(struct reader *r, enum profile_column column, uint32_t stack, double value)
 {
 	struct profile_sample s = { .thread = PROFILE_NONE,

@@ -93,8 +93,6 @@ static bool is_text(const struct reader *r, uint32_t string, const char *text)
 	return !strcmp(profile_str(r->p, string), text);
 }
 
-/* ---- samples */
-
 static int add_location(struct reader *r, uint64_t id)
 {
 	uint32_t frame;

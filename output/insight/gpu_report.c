@@ -245,7 +245,6 @@ static bool fill_api(struct grid *g, const struct profile *p)
 	return nr > 0;
 }
 
-/* ---- devices, and how far the figures can be trusted */
 static void add_devices(struct buffer *b, const struct profile *p)
 {
 	const struct fact_gpu_device *d;

@@ -228,8 +228,6 @@ bool filter_chooses_recordings(const struct filter *f)
 	       !f->hides_noise && !f->holds_gil && !f->event && !filter_has_live(f);
 }
 
-/* ---- samples, by thread, label, time and GIL */
-
 static bool fits(const struct comm *comms, int nr, const struct profile *p,
 		 const struct profile_thread *t)
 {
@@ -330,8 +328,6 @@ static void filter_samples(const struct filter *f, struct profile *p)
 	restack_samples(p, keep_sample, &s);
 	free(s.keep_thread);
 }
-
-/* ---- stacks, by function */
 
 struct stacks {
 	uint64_t *masks;		   /* by function: bits of the rules that match it */

@@ -285,8 +285,6 @@ struct agent_snapshot {
 };
 _Static_assert(sizeof(struct agent_snapshot) == 152, "whole words");
 
-/* ---- entry */
-
 /* The header of the injected payload. Offsets count from it. */
 #define AGENT_PAYLOAD_MAGIC 0x31424f4c42525053ull /* "SPRBLOB1" */
 struct agent_payload {

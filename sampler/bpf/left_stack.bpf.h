@@ -131,8 +131,6 @@ static __always_inline bool take_left_frames(struct walk_state *st, __u32 nr)
 	return false;
 }
 
-/* ---- stacks that are new */
-
 static __always_inline __u16 *found_places(struct walk_state *st)
 {
 	return (__u16 *)st->window; /* which is not in use yet */

@@ -34,8 +34,6 @@
 #define AF_INET6 10
 #define TCP_LISTEN 10
 
-/* ---- locks */
-
 #define FUTEX_COMMAND 0x7f
 #define FUTEX_WAIT 0
 #define FUTEX_LOCK_PI 6
@@ -130,8 +128,6 @@ static __always_inline __u32 holder_of_lock(struct task_struct *task)
 {
 	return is_in_futex(task) ? holder_of_futex(task) : 0;
 }
-
-/* ---- files */
 
 static __always_inline struct file *file_of(struct task_struct *task, __u32 fd)
 {

@@ -121,8 +121,6 @@ static uint64_t place_run(uint64_t index, uint32_t nr)
 	return nr <= room ? index : index + room;
 }
 
-/* ---- free words */
-
 static uint64_t rounded(uint64_t nr)
 {
 	return (nr + MAP_ENTRY_WORDS - 1) & ~(MAP_ENTRY_WORDS - 1ull);
@@ -200,8 +198,6 @@ static int take(struct arena *a, uint64_t nr, bool whole, uint64_t *ret_start)
 	return 0;
 }
 
-/* ---- unwind tables of files */
-
 static uint32_t run_size(const struct unwind_table *t, uint32_t page)
 {
 	uint32_t w = t->pages[page];
@@ -254,8 +250,6 @@ void arena_remove_words(struct arena *a, struct arena_words words)
 {
 	give_back(a, words.start, words.nr);
 }
-
-/* ---- regions inside one shard */
 
 static int take_region(struct arena *a, size_t nr, uint32_t *ret_index)
 {

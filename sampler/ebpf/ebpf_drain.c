@@ -141,8 +141,6 @@ void ebpf_drain_end(struct ebpf_drain *d)
 	d->out.sink = NULL;
 }
 
-/* ---- stacks */
-
 static bool stack_is_whole(const struct stack_event *e, size_t size)
 {
 	return e->nr_kernel <= MAX_KERNEL_FRAMES && e->nr_user <= MAX_USER_FRAMES &&
@@ -207,8 +205,6 @@ static void on_stack(struct ebpf_drain *d, const struct stack_event *e, size_t s
 	}
 	keep_stack(d, p, e, &w);
 }
-
-/* ---- samples */
 
 /* Who is charged for what a process adds to tables that all users share. */
 static uint32_t user_of(const struct ebpf_drain *d, uint32_t tgid)
@@ -375,8 +371,6 @@ static void on_exit_event(struct ebpf_drain *d, const struct exit_event *e)
 	sample_sink_ended(&d->out, (pid_t)e->header.tgid);
 	ebpf_on_exit(d->targets, e);
 }
-
-/* ---- the queue */
 
 static void on_queued(void *context, int kind, const void *data, size_t size)
 {

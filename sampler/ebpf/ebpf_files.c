@@ -39,8 +39,6 @@ struct published_file {
 	uint64_t nr_wanted; /* words that the arena had no room for; 0: it has them */
 };
 
-/* ---- rows of runtime code, for the walker */
-
 static bool publish_runtime(void *context, uint32_t number, const struct unwind_table *rows)
 {
 	struct ebpf_files *f = context;
@@ -61,8 +59,6 @@ static void forget_runtime(void *context, uint32_t number, const struct unwind_t
 	kernel_side_set_no_rows(f->kernel, WALK_MAX_MODULES + number);
 	arena_remove_region(f->kernel->arena, &entry, rows);
 }
-
-/* ---- life */
 
 void ebpf_files_init(struct ebpf_files *f, struct kernel_side *kernel, struct limits *limits,
 		     const struct sandbox *sandbox, struct table_cache *cache, bool is_limited)
@@ -94,8 +90,6 @@ void ebpf_files_fini(struct ebpf_files *f)
 	user_shares_fini(&f->words);
 }
 
-/* ---- shares of the arena */
-
 static unsigned int mebibytes(uint64_t words)
 {
 	return (unsigned int)(words * sizeof(uint32_t) >> 20);
@@ -123,8 +117,6 @@ void ebpf_files_give_words(struct ebpf_files *f, uint32_t user, uint64_t nr)
 {
 	user_shares_give(&f->words, user, nr);
 }
-
-/* ---- files */
 
 static void request_table(struct ebpf_files *f, struct mapped_file *file)
 {
@@ -355,8 +347,6 @@ void ebpf_files_await(struct ebpf_files *f, uint64_t until_ns)
 	while (table_builder_wait(f->builder, until_ns))
 		ebpf_files_poll(f, monotonic_ns());
 }
-
-/* ---- release */
 
 static void on_release(void *context, struct mapped_file *file)
 {

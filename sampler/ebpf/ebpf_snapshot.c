@@ -73,8 +73,6 @@ void ebpf_snapshots_forget(void *snapshots, const struct mapped_file *file)
 	source_unwinder_forget(s->unwinder, file->index + 1ull);
 }
 
-/* ---- what the unwinder asks */
-
 static bool find_mapping(void *context, uint64_t address, struct snapshot_mapping *ret)
 {
 	const struct ebpf_snapshots *s = context;
@@ -149,8 +147,6 @@ uint64_t ebpf_snapshots_refused(const struct ebpf_snapshots *s)
 {
 	return s ? source_unwinder_refused(s->unwinder) : 0;
 }
-
-/* ---- Python */
 
 static struct python_stack *python_stack_of(struct ebpf_snapshots *s)
 {

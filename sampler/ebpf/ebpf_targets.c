@@ -40,8 +40,6 @@ void ebpf_targets_init(struct ebpf_targets *t, struct kernel_side *kernel, struc
 	ebpf_publisher_init(&t->publisher, kernel, files, limits);
 }
 
-/* ---- the table of processes */
-
 void ebpf_attend(struct ebpf_targets *t, struct process *p)
 {
 	struct ebpf_process *own = ebpf_own(p);
@@ -97,8 +95,6 @@ struct process *ebpf_find_process(const struct ebpf_targets *t, pid_t pid)
 	HASH_FIND_INT(t->processes, &pid, p);
 	return p;
 }
-
-/* ---- mappings */
 
 static int read_maps(struct ebpf_targets *t, struct process *p)
 {
@@ -171,8 +167,6 @@ void ebpf_reread(struct ebpf_targets *t, struct process *p)
 	if (!p->ended_ns && !p->exec_pending && monotonic_ns() - p->read_ns >= wait)
 		read_maps(t, p);
 }
-
-/* ---- events */
 
 void ebpf_on_fork(struct ebpf_targets *t, const struct fork_event *e)
 {
@@ -258,8 +252,6 @@ void ebpf_on_sideband(struct ebpf_targets *t, const struct sideband_record *r)
 	if (m.code && m.end > m.start)
 		process_map(p, &m);
 }
-
-/* ---- the end of a round */
 
 /* Is it to be looked at in the next round, too? All others may wait for ALL_NS. */
 static bool needs_attention(const struct process *p, uint64_t now)

@@ -37,8 +37,6 @@ bool perf_data_is(const void *data, size_t size)
 	return perf_data_file_is(data, size);
 }
 
-/* ---- what the unwinder asks */
-
 static bool find_mapping(void *context, uint64_t address, struct snapshot_mapping *ret)
 {
 	const struct reader *r = context;

@@ -112,8 +112,6 @@ void timer_drain_set_sink(struct timer_drain *d, struct sink *sink)
 	d->out.sink = sink;
 }
 
-/* ---- what the unwinder asks */
-
 static bool find_mapping(void *context, uint64_t address, struct snapshot_mapping *ret)
 {
 	const struct timer_drain *d = context;

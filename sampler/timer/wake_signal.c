@@ -29,8 +29,6 @@
 #define RESTARTS_NS (500ull * 1000 * 1000) /* after that a thread in a restarted call will do, */
 #define POLLS_NS (2000ull * 1000 * 1000)   /* and after that one in poll(2) */
 
-/* ---- does it listen? */
-
 static bool catches(const char *status, int signal)
 {
 	const char *value = proc_status_value(status, "SigCgt");
@@ -77,8 +75,6 @@ bool timer_wake_is_possible(pid_t pid)
 	       catches(text, RENDEZVOUS_WAKE_SIGNAL) && !is_filtered(text) &&
 	       timer_wake_has_library(pid);
 }
-
-/* ---- which thread gets the signal? */
 
 /*
  * Is the kernel function that the thread waits in one of these? The kernel may not say: "0". They

@@ -123,8 +123,6 @@ void syscalls_side_stop(struct syscalls_side *s)
 	s->enter = s->leave = NULL;
 }
 
-/* ---- sums */
-
 static struct call_totals *totals_of(struct syscalls_side *s, uint32_t nr)
 {
 	if (nr >= MAX_CALLS)
@@ -198,8 +196,6 @@ static uint64_t longest(const struct call_totals *t)
 		return t->max_ns;
 	return call_bucket_middle(last);
 }
-
-/* ---- telling */
 
 static void tell_times(struct sink *sink, uint32_t nr, struct call_totals *t)
 {

@@ -127,8 +127,6 @@ const struct wait_stack *wait_stacks_find(const struct wait_stacks *s, uint64_t 
 	return k ? &k->stack : NULL;
 }
 
-/* ---- joined stacks */
-
 struct tower {
 	uint32_t frames[TOWER_FRAMES];
 	size_t nr;
@@ -253,8 +251,6 @@ struct known_stack wait_stacks_join(struct wait_stacks *s, struct sample_sink *o
 		stack_ids_add(s->joined, joined, known);
 	return known;
 }
-
-/* ---- the last waits of threads */
 
 static struct thread_waits *set_of(const struct wait_stacks *s, uint32_t tid)
 {

@@ -62,8 +62,6 @@ struct waiting_side {
 	uint64_t adapted_ns, nr_drawn;
 };
 
-/* ---- loading */
-
 static void copy_settings(struct waiting_side *w, const struct sprof_bpf *main, bool wakers)
 {
 	struct waiting_bpf__rodata *to = w->skel->rodata;
@@ -199,8 +197,6 @@ void waiting_side_free(struct waiting_side *w)
 	waiting_bpf__destroy(w->skel);
 	free(w);
 }
-
-/* ---- sampling */
 
 static int attach(struct waiting_side *w, const struct bpf_program *program)
 {
@@ -340,8 +336,6 @@ void waiting_side_stop(struct waiting_side *w)
 		wakers_side_stop(w->wakers);
 	detach(w);
 }
-
-/* ---- the end */
 
 /* The size of the record that `data` begins with; 0: not all of it is there. */
 static size_t record_size(const uint8_t *data, size_t size)

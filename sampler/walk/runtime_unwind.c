@@ -137,8 +137,6 @@ static uint64_t backoff(uint64_t unit_ns, uint32_t nr, uint32_t max_shift)
 	return unit_ns << (nr < max_shift ? nr : max_shift);
 }
 
-/* ---- rules */
-
 void runtime_unwind_take(struct runtime_unwind *u, struct built_table *built)
 {
 	u->nr_functions += runtime_rows_take(u->rows, built);
@@ -184,8 +182,6 @@ static bool is_frame_pointer(const struct walk_rule *rule)
 	return rule->cfa == WALK_CFA_FP && rule->cfa_off == 16 && rule->fp == WALK_FP_CFA &&
 	       rule->fp_off == -16;
 }
-
-/* ---- checks */
 
 static ssize_t read_memory(const struct process *p, uint64_t address, uint8_t *to, size_t size)
 {
@@ -320,8 +316,6 @@ void runtime_unwind_check(struct runtime_unwind *u, struct process *p, uint64_t 
 		w->marker = MARKER_NO_RULE;
 	}
 }
-
-/* ---- looks */
 
 static uint64_t hash_of(const uint8_t *bytes, size_t size)
 {

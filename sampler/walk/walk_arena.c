@@ -64,8 +64,6 @@ void walk_arena_free(struct walk_arena_writer *w)
 	free(w);
 }
 
-/* ---- words */
-
 static void remove_free(struct walk_arena_writer *w, size_t i)
 {
 	memmove(&w->free[i], &w->free[i + 1], (--w->nr_free - i) * sizeof(*w->free));

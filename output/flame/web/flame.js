@@ -8,8 +8,6 @@ const head = {};
 let printing = false;
 const scroller = svg.closest(".picture"); /* in a page; an SVG scrolls with the window */
 
-/* ---- the status lines, the help and the legend */
-
 function breadcrumb(line, limit) {
 	const path = [], {tree, node} = view, about = mode.sandwich >= 0 ? "callers and callees of " : "";
 	let used = 0;
@@ -122,8 +120,6 @@ function hover(box) {
 	showStatus(box || focused);
 }
 
-/* ---- after the picture is drawn */
-
 const scrollPosition = () => scroller ? scroller.scrollTop : window.scrollY;
 
 function scrollBy(y) {
@@ -174,8 +170,6 @@ function pin() {
 	const most = Number(svg.getAttribute("height")) - headHeight();
 	head.g.setAttribute("transform", `translate(0 ${Math.min(Math.max(0, -top), most)})`);
 }
-
-/* ---- keyboard */
 
 function focus(box) {
 	if (!box)
@@ -339,8 +333,6 @@ function onKey(event) {
 	event.preventDefault();
 }
 
-/* ---- the head: title, status, search */
-
 function html(name, attributes, ...content) {
 	const e = document.createElementNS(XHTML, name);
 	for (const key in attributes)
@@ -403,8 +395,6 @@ function makeHead() {
 	head.reset.addEventListener("click", reset);
 	head.input.addEventListener("input", () => find(head.input.value));
 }
-
-/* ---- the mouse, and the start */
 
 function onClick(event, box) {
 	if (!box)

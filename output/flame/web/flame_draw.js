@@ -41,8 +41,6 @@ const lineCount = () => chart < NARROW ? 5 : 3;
 const searchRow = () => chart < NARROW ? 26 : 0;
 const headHeight = () => HEAD + searchRow() + (lineCount() - 3) * LINE;
 
-/* ---- views */
-
 const panel = (tree, side, from, to, width, down) => ({tree, side, from, to, width, down});
 
 /* A butterfly has one column up and another down, each as wide as the chart. */
@@ -308,8 +306,6 @@ function layOutView() {
 		box.row = box.down && both ? -box.level : above.length + box.level;
 	return above.concat(result);
 }
-
-/* ---- drawing */
 
 const number = n => String(Math.round(n * 100) / 100);
 const place = (x, whole) => MARGIN + Math.round(x / whole * chart * 100) / 100;

@@ -66,8 +66,6 @@ function keyOfFold(text) {
 
 const functionOf = text => functions.findIndex(f => hex(hashOf(f)) === text);
 
-/* ---- from the mode to what is shown */
-
 const treesOf = tree => [tree, tree.twin || null];
 
 /* Bottom-up the most expensive function comes first, unless another order was chosen. */
@@ -110,8 +108,6 @@ function setMode(changes) {
 	rebuild(path);
 	keepState(true);
 }
-
-/* ---- to and from the address */
 
 const SWITCHES = {i: "invert", v: "flip", r: "merge", l: "noInlined", k: "noKernel", f: "unfold"};
 

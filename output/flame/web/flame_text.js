@@ -99,8 +99,6 @@ function sentence(what, c) {
 		(metric.exact ? "" : (c.significant ? " " : ", within the error of ") + `\u00b1 ${marginText(c)}`) + ")";
 }
 
-/* ---- labels */
-
 const WIDE = /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]/u;
 const MARK = /[\u0300-\u036f]/;
 const columnsOf = c => MARK.test(c) ? 0 : WIDE.test(c) ? 2 : 1;
@@ -226,8 +224,6 @@ function label(box, limit) {
 		return f.short + all + own;
 	return size + all.length <= limit ? f.short + all : f.short;
 }
-
-/* ---- the lines about a box in the status and in tooltips */
 
 function whereIs(t, i) {
 	const f = functions[t.fn[i]];

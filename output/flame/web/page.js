@@ -10,8 +10,6 @@ function button(text, title, onClick) {
 	return b;
 }
 
-/* ---- tools */
-
 /* The groups of the bar: [mode, text, key, title, icon], each icon a path in 12 x 12 units. */
 const VIEWS = [["invert", "bottom-up", "i", "functions with self time first, their callers on them", "M3 11V4M1 6l2-2 2 2M9 1v7M7 6l2 2 2-2"],
 	["calls", "time order", "x", "one thread's calls in order of time", "M1 11h10M1 8h4v-3h3v3M9 8h2"],

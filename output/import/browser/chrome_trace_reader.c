@@ -257,8 +257,6 @@ static void read_file(struct reader *r)
 	}
 }
 
-/* ---- durations become stacks */
-
 static int compare_names(const void *a, const void *b)
 {
 	const struct thread_name *x = a, *y = b;

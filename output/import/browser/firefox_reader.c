@@ -129,8 +129,6 @@ static void tables_fini(struct tables *t)
 	free(t->strings);
 }
 
-/* ---- stacks */
-
 static uint32_t string_at(const struct tables *t, const struct json_numbers *n, size_t at)
 {
 	size_t i = json_numbers_index(n, at, t->nr_strings);
@@ -208,8 +206,6 @@ static uint32_t make_stack(struct reader *r, const struct tables *t, size_t stac
 	return *known;
 }
 
-/* ---- samples */
-
 /* What a sample weighs, in units of its column. Without weights it lasts for an interval. */
 static double weight_of(const struct reader *r, const struct thread *t, size_t i, uint8_t column)
 {
@@ -284,8 +280,6 @@ static void add_samples(struct reader *r, struct thread *t)
 	r->in.p->meta.weighted |= s.column == COLUMN_WALL && t->weights.nr;
 	made_fini(&own_made);
 }
-
-/* ---- the file */
 
 static void read_samples(struct json_input *in, struct thread *t)
 {

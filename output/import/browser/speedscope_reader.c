@@ -119,8 +119,6 @@ static void read_shared(struct reader *r)
 	}
 }
 
-/* ---- a profile */
-
 static void add_frame(struct reader *r, struct track *t, double number)
 {
 	if (!(number >= 0 && number < (double)r->nr_frames)) {

@@ -93,8 +93,6 @@ uint64_t jfr_number(struct cursor *c)
 	return value | (uint64_t)cursor_u8(c) << 56;
 }
 
-/* ---- strings */
-
 static void add_code_point(struct buffer *text, uint32_t c)
 {
 	char s[4];
@@ -172,8 +170,6 @@ bool jfr_text(struct cursor *c, struct buffer *text, uint64_t *ret_constant)
 		add_code_point(text, bytes[i]);
 	return false;
 }
-
-/* ---- the metadata */
 
 struct metadata {
 	struct jfr_types *types;
@@ -296,8 +292,6 @@ const struct jfr_class *jfr_class(struct jfr_types *t, uint64_t id)
 
 	return index ? &t->classes[index - 1] : NULL;
 }
-
-/* ---- values */
 
 static uint64_t read_object(struct jfr_types *t, struct cursor *c, const struct jfr_class *class,
 			    int depth);

@@ -97,8 +97,6 @@ static const char *key_begin(const char *s, const char *end)
 	return s < end && *s == '[' ? s + 1 : NULL;
 }
 
-/* ---- frames */
-
 /* Functions at the root of kernel stacks, of processes, threads, interrupts and idle CPUs. */
 static bool is_kernel_root(struct text t)
 {
@@ -181,8 +179,6 @@ static uint32_t frame_id(struct reader *r, const struct frame *f, bool kernel)
 	return f->name ? import_frame(r->p, &function, 1)
 		       : import_unnamed_frame(r->p, function.module, f->address);
 }
-
-/* ---- keys */
 
 static void read_word(struct reader *r, struct text t)
 {

@@ -128,8 +128,6 @@ static bool add_time(struct reader *r, double seconds, uint32_t stack)
 	return true;
 }
 
-/* ---- callstacks */
-
 /* Adds the stack that was read, and forgets its callers. */
 static bool end_callstack(struct reader *r)
 {
@@ -182,8 +180,6 @@ static bool add_callstack_row(struct reader *r, uint32_t frame, double seconds, 
 		c->seconds += seconds;
 	return ok;
 }
-
-/* ---- rows */
 
 static bool read_row(struct reader *r, char *row)
 {

@@ -131,8 +131,6 @@ while time.time() < end and not os.path.exists(os.environ["END_FILE"]): sum(i * 
 	ends_well
 }
 
-# ---- refusals
-
 @test "refused: a kernel thread, a zombie, nobody, sprof itself" {
 	target=2
 	[ "$(cat /proc/2/comm 2>/dev/null)" != kthreadd ] || refused "it is a thread of the kernel" # in a container it is another

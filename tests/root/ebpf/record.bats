@@ -2,8 +2,6 @@
 bats_require_minimum_version 1.5.0
 load ../recorder
 
-# ---- what is sampled
-
 # bats test_tags=full
 @test "three processes named with -p are all there" {
 	start "$(named one shares)" 60000
@@ -264,8 +262,6 @@ os.execve(fd, ["program", "60000"], os.environ)' "$TARGETS/shares"
 	fold
 	[ "$(samples '(JS|LazyCompile):\*fib ')" -gt 50 ]
 }
-
-# ---- limits
 
 @test "more mappings than fit are counted and said" {
 	work many_maps 10000 60000

@@ -2,8 +2,6 @@
 bats_require_minimum_version 1.5.0
 load ../recorder
 
-# ---- how it ends
-
 @test "a duration ends it" {
 	work shares 60000
 	local from=$EPOCHREALTIME
@@ -97,8 +95,6 @@ load ../recorder
 	[ "$(told .samples)" -gt 10 ]
 }
 
-# ---- programs that it starts
-
 @test "the status of a program is passed through" {
 	for status in 0 3 125; do
 		run "$SPROF" record -q -o "$data" -- sh -c "exit $status"
@@ -158,8 +154,6 @@ ends_with() {
 	wait $recorder || status=$?
 	[ "$status" = "$1" ]
 }
-
-# ---- rights
 
 # bats test_tags=full
 @test "the recorder gives up rights, the program keeps its own" {

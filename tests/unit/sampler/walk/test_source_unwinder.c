@@ -235,8 +235,6 @@ static void a_module_that_is_forgotten_is_handed_over_again(void **state)
 	source_unwinder_free(u);
 }
 
-/* ---- a child that a file has taken over */
-
 static void skip_order(int socket)
 {
 	static uint64_t bytes[256];
