@@ -174,14 +174,17 @@ static bool read_cost(struct reader *r, const char *line)
 	return true;
 }
 
-static void read_line(struct reader *r, const char *line)
+static bool read_line(void *reader, char *line)
 {
+	struct reader *r = reader;
+
 	line += strspn(line, " \t");
 	if (!*line || *line == '#')
-		return;
+		return true;
 	r->nr_lines++;
 	if (!read_cost(r, line) && !read_name(r, line) && !read_header(r, line))
 		r->nr_bad++;
+	return true;
 }
 
 static int finish(struct reader *r)
@@ -200,9 +203,7 @@ static int finish(struct reader *r)
 			  err == -ERANGE ? "its sum is too large" : "it holds no costs");
 		return -EINVAL;
 	}
-	if (r->nr_bad)
-		log_warning("'%s': lines left out because callgrind does not write such: %llu",
-			    r->name, (unsigned long long)r->nr_bad);
+	import_left_out(r->name, "lines left out because callgrind does not write such", r->nr_bad);
 	log_warning("'%s': it holds calls, not stacks: stacks are estimated from them, as if each "
 		    "call of a function cost the same whoever called it",
 		    r->name);
@@ -210,27 +211,18 @@ static int finish(struct reader *r)
 	return 0;
 }
 
-static int read_lines(void *reader, struct import_lines *lines)
-{
-	struct reader *r = reader;
-	char *line;
-
-	while ((line = import_next_line(lines)))
-		read_line(r, line);
-	r->nr_bad += lines->nr_bad;
-	return finish(r);
-}
-
 static int callgrind_read(FILE *f, const char *name, const struct import_opts *opts,
 			  struct profile **ret_profile)
 {
 	struct reader r = { .p = profile_new(), .name = name, .opts = opts, .nr_positions = 1 };
-	int err = import_text(f, name, r.p, read_lines, &r, ret_profile);
+	int err = import_text(f, name, read_line, &r, &r.nr_bad);
 
+	if (!err)
+		err = finish(&r);
 	callgrind_graph_fini(&r.graph);
 	for (int i = 0; i < NR_SPACES; i++)
 		number_map_fini(&r.names[i]);
-	return err;
+	return import_end(r.p, err, ret_profile);
 }
 
 /* The first lines are "# callgrind format", or headers of which one is "events:". */

@@ -23,41 +23,47 @@ int import_read_all(FILE *f, const char *name, struct buffer *data)
 	return err;
 }
 
-char *import_next_line(struct import_lines *lines)
+void import_lines(struct buffer *text, bool (*read_line)(void *reader, char *line), void *reader,
+		  uint64_t *nr_bad)
 {
-	while (lines->at < lines->end) {
-		char *line = lines->at, *newline = memchr(line, '\n', (size_t)(lines->end - line));
-		char *stop = newline ? newline : lines->end;
+	char *at, *end;
+	bool more = true;
 
-		lines->at = newline ? newline + 1 : lines->end;
+	buffer_cstring(text); /* ends the last line */
+	at = text->data;
+	end = at + text->size;
+	while (at < end && more) {
+		char *line = at, *newline = memchr(line, '\n', (size_t)(end - line));
+		char *stop = newline ? newline : end;
+
+		at = newline ? newline + 1 : end;
 		if (stop > line && stop[-1] == '\r')
 			stop--;
 		if (stop - line < MAX_LINE && !memchr(line, '\0', (size_t)(stop - line))) {
 			*stop = '\0';
-			return line;
+			more = read_line(reader, line);
+		} else {
+			++*nr_bad;
 		}
-		lines->nr_bad++;
 	}
-	return NULL;
 }
 
-int import_text(FILE *f, const char *name, struct profile *p,
-		int (*read)(void *reader, struct import_lines *lines), void *reader,
-		struct profile **ret_profile)
+int import_text(FILE *f, const char *name, bool (*read_line)(void *reader, char *line),
+		void *reader, uint64_t *nr_bad)
 {
-	struct buffer data = { 0 };
-	int err = import_read_all(f, name, &data);
+	struct buffer text = { 0 };
+	int err = import_read_all(f, name, &text);
 
-	if (!err) {
-		struct import_lines lines = { 0 };
+	if (!err)
+		import_lines(&text, read_line, reader, nr_bad);
+	buffer_fini(&text);
+	return err;
+}
 
-		buffer_add_char(&data, '\0'); /* the end of the last line */
-		lines.at = data.data;
-		lines.end = data.data + data.size - 1;
-		err = read(reader, &lines);
-	}
-	buffer_fini(&data);
-	return import_end(p, err, ret_profile);
+void import_left_out(const char *name, const char *what, uint64_t nr)
+{
+	if (nr)
+		log_warning("'%s': %s: %llu", name, what, (unsigned long long)nr);
 }
 
 void import_describe(struct profile *p, const char *name, const char *source)

@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
+#include "core/base/buffer.h"
 #include "core/base/log.h"
 #include "core/profile/profile.h"
 #include "output/import/input_file.h"
@@ -32,6 +33,7 @@ enum legacy_kind { LEGACY_NONE, LEGACY_HEAP, LEGACY_CONTENTION, LEGACY_COUNT };
 struct reader {
 	struct profile *p;
 	const char *name; /* of the file */
+	struct buffer text;
 	struct legacy_addresses addresses;
 	enum legacy_kind kind;
 	double heap_period; /* bytes between two samples of a heap, at most 1 = every allocation */
@@ -225,11 +227,12 @@ static bool read_name(struct reader *r, char *line)
 }
 
 /* False at the end of the stacks. */
-static bool read_line(struct reader *r, char *line, bool first)
+static bool read_line(void *reader, char *line)
 {
+	struct reader *r = reader;
 	enum legacy_kind kind = kind_of(line, strlen(line));
 
-	if (first && kind == LEGACY_HEAP)
+	if (line == r->text.data && kind == LEGACY_HEAP)
 		read_heap_header(r, line);
 	if (kind != LEGACY_NONE)
 		return true;
@@ -250,38 +253,27 @@ static bool read_line(struct reader *r, char *line, bool first)
 	return true;
 }
 
-static int finish(struct reader *r)
+static int read_text(struct reader *r, FILE *f)
 {
 	struct profile *p = r->p;
+	int err = import_read_all(f, r->name, &r->text);
 
+	if (err)
+		return err;
+	r->kind = kind_of(buffer_cstring(&r->text), r->text.size);
+	legacy_addresses_init(&r->addresses, p, r->text.data, r->text.size);
+	import_lines(&r->text, read_line, r, &r->nr_bad);
+	end_stack(r);
 	if (!p->nr_samples) {
 		log_error(0, "read '%s': no line in it is a stack (numbers, @, addresses)",
 			  r->name);
 		return -EINVAL;
 	}
-	if (r->nr_bad)
-		log_warning("'%s': lines left out because they are damaged: %llu", r->name,
-			    (unsigned long long)r->nr_bad);
+	import_left_out(r->name, "lines left out because they are damaged", r->nr_bad);
 	import_describe(p, r->name, "pprof text");
 	if (r->kind == LEGACY_HEAP)
 		p->meta.first_column = COLUMN_LIVE + 1;
 	return 0;
-}
-
-static int read_text(void *reader, struct import_lines *lines)
-{
-	struct reader *r = reader;
-	const char *text = lines->at;
-	size_t size = (size_t)(lines->end - text);
-	char *line;
-
-	r->kind = kind_of(text, size);
-	legacy_addresses_init(&r->addresses, r->p, text, size);
-	while ((line = import_next_line(lines)) && read_line(r, line, line == text))
-		;
-	r->nr_bad += lines->nr_bad;
-	end_stack(r);
-	return finish(r);
 }
 
 static int legacy_text_read(FILE *f, const char *name, const struct import_opts *opts,
@@ -297,10 +289,11 @@ static int legacy_text_read(FILE *f, const char *name, const struct import_opts 
 	int err;
 
 	(void)opts;
-	err = import_text(f, name, r.p, read_text, &r, ret_profile);
+	err = read_text(&r, f);
 	legacy_addresses_fini(&r.addresses);
+	buffer_fini(&r.text);
 	free(r.frames);
-	return err;
+	return import_end(r.p, err, ret_profile);
 }
 
 const struct importer import_legacy_text = {

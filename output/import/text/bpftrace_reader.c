@@ -274,15 +274,16 @@ static void end_key(struct reader *r, const char *value)
 	profile_add_sample(r->p, &s);
 }
 
-static void read_line(struct reader *r, const char *line)
+static bool read_line(void *reader, char *line)
 {
+	struct reader *r = reader;
 	const char *end = line + strlen(line), *key, *value;
 	struct text t = trim(line, end);
 
 	end = t.s + t.n;
 	key = key_begin(line, end);
 	if (!t.n)
-		return;
+		return true;
 	if (key && !find_value(key, end)) {
 		begin_key(r, key, end);
 	} else if (!r->in_key) {
@@ -298,6 +299,7 @@ static void read_line(struct reader *r, const char *line)
 		r->in_key = false; /* a histogram, or the output of another probe */
 		r->nr_left_out++;
 	}
+	return true;
 }
 
 static int finish(struct reader *r)
@@ -306,34 +308,24 @@ static int finish(struct reader *r)
 		log_error(0, "read '%s': no stack in it has a count (bpftrace)", r->name);
 		return -EINVAL;
 	}
-	if (r->nr_left_out)
-		log_warning("'%s': keys left out because they hold no stack or no number: %llu",
-			    r->name, (unsigned long long)r->nr_left_out);
+	import_left_out(r->name, "keys left out because they hold no stack or no number",
+			r->nr_left_out + r->in_key);
 	import_describe(r->p, r->name, "bpftrace");
 	return 0;
-}
-
-static int read_lines(void *reader, struct import_lines *lines)
-{
-	struct reader *r = reader;
-	char *line;
-
-	while ((line = import_next_line(lines)))
-		read_line(r, line);
-	r->nr_left_out += lines->nr_bad + r->in_key;
-	return finish(r);
 }
 
 static int bpftrace_read(FILE *f, const char *name, const struct import_opts *opts,
 			 struct profile **ret_profile)
 {
 	struct reader r = { .p = profile_new(), .name = name };
-	int err = import_text(f, name, r.p, read_lines, &r, ret_profile);
+	int err = import_text(f, name, read_line, &r, &r.nr_left_out);
 
 	(void)opts;
+	if (!err)
+		err = finish(&r);
 	free(r.frames);
 	free(r.ids);
-	return err;
+	return import_end(r.p, err, ret_profile);
 }
 
 /* A key begins without a value, and the next line is a frame. */

@@ -91,8 +91,9 @@ static void end_stack(struct reader *r, uint64_t count)
 	r->nr_frames = 0;
 }
 
-static void read_line(struct reader *r, const char *line)
+static bool read_line(void *reader, char *line)
 {
+	struct reader *r = reader;
 	const char *s = line + strspn(line, " \t");
 	size_t n = strlen(s);
 
@@ -108,6 +109,7 @@ static void read_line(struct reader *r, const char *line)
 		break;
 	default: r->nr_left_out += n && r->p->nr_samples;
 	}
+	return true;
 }
 
 static int finish(struct reader *r)
@@ -116,34 +118,23 @@ static int finish(struct reader *r)
 		log_error(0, "read '%s': no stack in it has a count (DTrace)", r->name);
 		return -EINVAL;
 	}
-	if (r->nr_left_out)
-		log_warning("'%s': lines left out because they are no frame of DTrace: %llu",
-			    r->name, (unsigned long long)r->nr_left_out);
+	import_left_out(r->name, "lines left out because they are no frame of DTrace",
+			r->nr_left_out);
 	import_describe(r->p, r->name, "DTrace");
 	return 0;
-}
-
-static int read_lines(void *reader, struct import_lines *lines)
-{
-	struct reader *r = reader;
-	char *line;
-
-	while ((line = import_next_line(lines)))
-		read_line(r, line);
-	r->nr_left_out += lines->nr_bad;
-	return finish(r);
 }
 
 static int dtrace_read(FILE *f, const char *name, const struct import_opts *opts,
 		       struct profile **ret_profile)
 {
 	struct reader r = { .p = profile_new(), .name = name };
-	int err;
+	int err = import_text(f, name, read_line, &r, &r.nr_left_out);
 
 	(void)opts;
-	err = import_text(f, name, r.p, read_lines, &r, ret_profile);
+	if (!err)
+		err = finish(&r);
 	free(r.frames);
-	return err;
+	return import_end(r.p, err, ret_profile);
 }
 
 /* The first frame is indented and has a backtick, and a count alone on its line ends its stack. */

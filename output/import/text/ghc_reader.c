@@ -170,6 +170,17 @@ static bool read_row(struct reader *r, char *line)
 	return add_costs(r, n[2] / 100 * r->total_ticks, n[3] / 100 * r->total_bytes);
 }
 
+static bool read_line(void *reader, char *line)
+{
+	struct reader *r = reader;
+
+	if (!r->in_tree)
+		read_header(r, line);
+	else if (line[strspn(line, " \t")])
+		++*(read_row(r, line) ? &r->nr_good : &r->nr_bad);
+	return true;
+}
+
 static int finish(struct reader *r)
 {
 	struct profile *p = r->p;
@@ -178,9 +189,7 @@ static int finish(struct reader *r)
 		log_error(0, "read '%s': it is a report of GHC without costs in a tree", r->name);
 		return -EINVAL;
 	}
-	if (r->nr_bad)
-		log_warning("'%s': lines left out because GHC does not print such: %llu", r->name,
-			    (unsigned long long)r->nr_bad);
+	import_left_out(r->name, "lines left out because GHC does not print such", r->nr_bad);
 	if (!r->exact)
 		log_warning("'%s': it has percentages only, so times and bytes are rounded "
 			    "(+RTS -P prints them)",
@@ -188,25 +197,6 @@ static int finish(struct reader *r)
 	p->meta.freq_hz = (uint32_t)((1000000 + r->tick_us / 2) / r->tick_us);
 	import_describe(p, r->name, "GHC");
 	return 0;
-}
-
-static int read_lines(void *reader, struct import_lines *lines)
-{
-	struct reader *r = reader;
-	char *line;
-
-	while ((line = import_next_line(lines))) {
-		if (!r->in_tree)
-			read_header(r, line);
-		else if (!line[strspn(line, " \t")])
-			continue;
-		else if (read_row(r, line))
-			r->nr_good++;
-		else
-			r->nr_bad++;
-	}
-	r->nr_bad += lines->nr_bad;
-	return finish(r);
 }
 
 static int ghc_read(FILE *f, const char *name, const struct import_opts *opts,
@@ -217,9 +207,11 @@ static int ghc_read(FILE *f, const char *name, const struct import_opts *opts,
 
 	(void)opts;
 	r.tree.p = r.p;
-	err = import_text(f, name, r.p, read_lines, &r, ret_profile);
+	err = import_text(f, name, read_line, &r, &r.nr_bad);
+	if (!err)
+		err = finish(&r);
 	call_tree_fini(&r.tree);
-	return err;
+	return import_end(r.p, err, ret_profile);
 }
 
 /* The first line is the date and "Time and Allocation Profiling Report  (Final)". */

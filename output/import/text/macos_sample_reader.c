@@ -38,6 +38,7 @@ struct reader {
 	struct level *levels; /* of the path to the last line, the thread first */
 	size_t nr_levels, capacity;
 	uint32_t pid, thread;
+	bool in_graph;
 	uint64_t total, nr_good, nr_bad;
 };
 
@@ -106,7 +107,7 @@ static uint32_t frame_of(struct reader *r, char *s)
 }
 
 /* A line of the call graph; false if it is not one. */
-static bool read_line(struct reader *r, char *line)
+static bool read_row(struct reader *r, char *line)
 {
 	size_t indent = strspn(line, " +!:|"), depth;
 	char *name;
@@ -142,40 +143,32 @@ static void read_header(struct reader *r, const char *line)
 		r->p->meta.command = profile_cstring(r->p, line + 5 + strspn(line + 5, " \t"));
 }
 
+/* False at the end of the call graph. */
+static bool read_line(void *reader, char *line)
+{
+	struct reader *r = reader;
+
+	if (!r->in_graph) {
+		read_header(r, line);
+		r->in_graph = !strncmp(line, "Call graph:", 11);
+		return true;
+	}
+	if (!*line || !strncmp(line, "Total number in stack", 21))
+		return false;
+	++*(read_row(r, line) ? &r->nr_good : &r->nr_bad);
+	return true;
+}
+
 static int finish(struct reader *r)
 {
+	leave(r, 0);
 	if (!r->p->nr_samples || r->nr_bad > r->nr_good) {
 		log_error(0, "read '%s': it is a report of sample without a call graph", r->name);
 		return -EINVAL;
 	}
-	if (r->nr_bad)
-		log_warning("'%s': lines left out because sample does not print such: %llu",
-			    r->name, (unsigned long long)r->nr_bad);
+	import_left_out(r->name, "lines left out because sample does not print such", r->nr_bad);
 	import_describe(r->p, r->name, "sample of macOS");
 	return 0;
-}
-
-static int read_lines(void *reader, struct import_lines *lines)
-{
-	struct reader *r = reader;
-	bool in_graph = false;
-	char *line;
-
-	while ((line = import_next_line(lines))) {
-		if (!in_graph) {
-			read_header(r, line);
-			in_graph = !strncmp(line, "Call graph:", 11);
-		} else if (!*line || !strncmp(line, "Total number in stack", 21)) {
-			break;
-		} else if (read_line(r, line)) {
-			r->nr_good++;
-		} else {
-			r->nr_bad++;
-		}
-	}
-	leave(r, 0);
-	r->nr_bad += lines->nr_bad;
-	return finish(r);
 }
 
 static int macos_sample_read(FILE *f, const char *name, const struct import_opts *opts,
@@ -186,10 +179,12 @@ static int macos_sample_read(FILE *f, const char *name, const struct import_opts
 
 	(void)opts;
 	r.tree.p = r.p;
-	err = import_text(f, name, r.p, read_lines, &r, ret_profile);
+	err = import_text(f, name, read_line, &r, &r.nr_bad);
+	if (!err)
+		err = finish(&r);
 	call_tree_fini(&r.tree);
 	free(r.levels);
-	return err;
+	return import_end(r.p, err, ret_profile);
 }
 
 static bool macos_sample_is(const char *data, size_t size)

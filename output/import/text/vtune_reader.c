@@ -213,8 +213,24 @@ static bool read_row(struct reader *r, char *row)
 	       add_time(r, seconds, call_tree_stack(&r->tree));
 }
 
+static bool read_line(void *reader, char *line)
+{
+	struct reader *r = reader;
+
+	if (r->delimiter) {
+		if (*line)
+			++*(read_row(r, line) ? &r->nr_good : &r->nr_bad);
+		return true;
+	}
+	r->delimiter = header_delimiter(line, strlen(line), &r->is_tree);
+	if (r->delimiter)
+		read_header(r, line);
+	return r->delimiter && r->time >= 0;
+}
+
 static int finish(struct reader *r)
 {
+	r->nr_bad += !end_function(r);
 	if (r->time < 0) {
 		log_error(0, "read '%s': it has no column \"CPU Time:Self\" (VTune)", r->name);
 		return -EINVAL;
@@ -223,36 +239,10 @@ static int finish(struct reader *r)
 		log_error(0, "read '%s': no row in it has a CPU time (VTune)", r->name);
 		return -EINVAL;
 	}
-	if (r->nr_bad)
-		log_warning("'%s': rows left out because VTune does not write such: %llu", r->name,
-			    (unsigned long long)r->nr_bad);
+	import_left_out(r->name, "rows left out because VTune does not write such", r->nr_bad);
 	r->p->meta.weighted = true;
 	import_describe(r->p, r->name, "VTune");
 	return 0;
-}
-
-static int read_lines(void *reader, struct import_lines *lines)
-{
-	struct reader *r = reader;
-	char *line = import_next_line(lines);
-
-	if (!line)
-		return finish(r);
-	r->delimiter = header_delimiter(line, strlen(line), &r->is_tree);
-	if (r->delimiter)
-		read_header(r, line);
-	while (r->delimiter && r->time >= 0 && (line = import_next_line(lines))) {
-		if (!*line)
-			continue;
-		if (read_row(r, line))
-			r->nr_good++;
-		else
-			r->nr_bad++;
-	}
-	if (!end_function(r))
-		r->nr_bad++;
-	r->nr_bad += lines->nr_bad;
-	return finish(r);
 }
 
 static int vtune_read(FILE *f, const char *name, const struct import_opts *opts,
@@ -265,10 +255,12 @@ static int vtune_read(FILE *f, const char *name, const struct import_opts *opts,
 
 	(void)opts;
 	r.tree.p = r.p;
-	err = import_text(f, name, r.p, read_lines, &r, ret_profile);
+	err = import_text(f, name, read_line, &r, &r.nr_bad);
+	if (!err)
+		err = finish(&r);
 	call_tree_fini(&r.tree);
 	free(r.callstack.frames);
-	return err;
+	return import_end(r.p, err, ret_profile);
 }
 
 static bool vtune_is(const char *data, size_t size)
