@@ -1,10 +1,11 @@
 # Triggers of a flight recorder on cgroups of version 2, which a machine with cgroups of version 1 does not have: Debian's
 # kernel boots in qemu, makes a cgroup with limits, and does in it what each trigger is for. triggers.bats has the rest.
 # bats file_tags=full
+load ../guest
 
 setup_file() {
 	cd "$BATS_TEST_DIRNAME/../../.." || return 1
-	cat >"$BATS_FILE_TMPDIR/script" <<-SCRIPT
+	boot_guest "$TARGETS/shares_static" <<-SCRIPT
 		echo "@@ mount"
 		mkdir -p /sys/fs/cgroup
 		mount -t cgroup2 none /sys/fs/cgroup || exit 1
@@ -62,22 +63,6 @@ setup_file() {
 		$SPROF fold --time --column runnable throttled.data
 		echo "@@ end"
 	SCRIPT
-	local start=$SECONDS status=0
-	tests/root/boot_old_kernel "$BATS_FILE_TMPDIR/script" "$BATS_FILE_TMPDIR/output" "$SPROF" "$TARGETS/shares_static" \
-		>"$BATS_FILE_TMPDIR/boot" || status=$?
-	echo "$status" >"$BATS_FILE_TMPDIR/status"
-	[ $status -ne 0 ] || echo "# the 6.1 kernel ran in qemu for $((SECONDS - start)) s" >&3
-	[ ! -f "$BATS_FILE_TMPDIR/output" ] || (cd "$BATS_FILE_TMPDIR" &&
-		awk '/^@@ / { file = $2; printf "" >file; next } file { print >file }' output)
-}
-
-setup() {
-	cd "$BATS_FILE_TMPDIR" || return 1
-	case $(cat status) in
-	0) ;;
-	77) skip "$(cat boot)" ;;
-	*) cat boot; return 1 ;;
-	esac
 }
 
 @test "on cgroups of version 2, a trigger fires for what its cgroup does" {

@@ -2,6 +2,7 @@
 # targets of truth.bats inside the guest; the output comes back over the serial line and is compared
 # with the truth here.
 # bats file_tags=full
+load ../guest
 load ../waits
 
 targets="shares_static deep32_nofp threads8 exec_chain"
@@ -32,7 +33,10 @@ python_files() {
 
 setup_file() {
 	cd "$BATS_TEST_DIRNAME/../../.." || return 1
-	cat >"$BATS_FILE_TMPDIR/script" <<-SCRIPT
+	local programs=("$TARGETS/calls" "$TARGETS/waiting" "$TARGETS/kernel_events")
+	for t in $targets; do programs+=("$TARGETS/$t"); done
+	mapfile -t -O "${#programs[@]}" programs < <(python_files)
+	boot_guest "${programs[@]}" <<-SCRIPT
 		echo "@@ kernel"
 		uname -r
 		for run in $(for t in $targets; do echo "$t:$(ms_of "$t")"; done | tr '\n' ' '); do
@@ -87,25 +91,6 @@ setup_file() {
 		echo "@@ doctor"
 		$SPROF doctor
 	SCRIPT
-	local start=$SECONDS status=0 programs=("$TARGETS/calls" "$TARGETS/waiting" "$TARGETS/kernel_events")
-	for t in $targets; do programs+=("$TARGETS/$t"); done
-	mapfile -t -O "${#programs[@]}" programs < <(python_files)
-	tests/root/boot_old_kernel "$BATS_FILE_TMPDIR/script" "$BATS_FILE_TMPDIR/output" "$SPROF" "${programs[@]}" \
-		>"$BATS_FILE_TMPDIR/boot" || status=$?
-	echo "$status" >"$BATS_FILE_TMPDIR/status"
-	[ $status -ne 0 ] || echo "# the 6.1 kernel ran in qemu for $((SECONDS - start)) s" >&3
-	# "@@ NAME" begins the content of the file NAME.
-	[ ! -f "$BATS_FILE_TMPDIR/output" ] || (cd "$BATS_FILE_TMPDIR" &&
-		awk '/^@@ / { file = $2; printf "" >file; next } file { print >file }' output)
-}
-
-setup() {
-	cd "$BATS_FILE_TMPDIR" || return 1
-	case $(cat status) in
-	0) ;;
-	77) skip "$(cat boot)" ;;
-	*) cat boot; return 1 ;;
-	esac
 }
 
 truth_holds() { # target
