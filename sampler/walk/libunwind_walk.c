@@ -306,8 +306,3 @@ void libunwind_walk_turn(struct libunwind_walk *walk, const struct snapshot_samp
 	t->nr_found = nr;
 	t->fault = walk->fault;
 }
-
-uint64_t libunwind_walk_fault(const struct libunwind_walk *walk)
-{
-	return walk->fault;
-}

@@ -39,9 +39,6 @@ enum walk_status libunwind_walk_run(struct libunwind_walk *walk,
 void libunwind_walk_turn(struct libunwind_walk *walk, const struct snapshot_sample *sample,
 			 struct snapshot_turn *turn);
 
-/* The address that could not be read, after WALK_READ_FAULT. */
-uint64_t libunwind_walk_fault(const struct libunwind_walk *walk);
-
 /* The 8 bytes at an address of the copied stack. */
 bool snapshot_sample_read(const struct snapshot_sample *sample, uint64_t address, uint64_t *ret);
 

@@ -162,21 +162,6 @@ static void take_launch(void *context)
 	end_turn();
 }
 
-void pc_sampling_begin(void)
-{
-	static const struct api_calls_watcher watcher = { take_resource, take_launch,
-							  pc_sampling_end };
-
-	if (!agent_wants(GPU_WANT_PC_SAMPLES))
-		return;
-	for (uint32_t i = 0; i < MAX_CONTEXTS; i++) /* that a late callback of before has noted */
-		forget(&slots[i]);
-	cubins_begin();
-	lines_begin();
-	__atomic_store_n(&is_on, 1, __ATOMIC_RELEASE);
-	api_calls_watch(&watcher);
-}
-
 void pc_sampling_check(void)
 {
 	if (__atomic_load_n(&is_on, __ATOMIC_RELAXED) && !can_sample())
@@ -212,7 +197,8 @@ void pc_sampling_read(void)
 	end_turn();
 }
 
-void pc_sampling_end(void)
+/* Reads the rest, and ends it all. */
+static void end(void)
 {
 	if (!__atomic_load_n(&is_on, __ATOMIC_RELAXED))
 		return;
@@ -234,4 +220,18 @@ void pc_sampling_end(void)
 	cubins_end();
 	api_calls_watch(NULL);
 	end_turn();
+}
+
+void pc_sampling_begin(void)
+{
+	static const struct api_calls_watcher watcher = { take_resource, take_launch, end };
+
+	if (!agent_wants(GPU_WANT_PC_SAMPLES))
+		return;
+	for (uint32_t i = 0; i < MAX_CONTEXTS; i++) /* that a late callback of before has noted */
+		forget(&slots[i]);
+	cubins_begin();
+	lines_begin();
+	__atomic_store_n(&is_on, 1, __ATOMIC_RELEASE);
+	api_calls_watch(&watcher);
 }

@@ -10,7 +10,5 @@ void pc_sampling_begin(void);
 void pc_sampling_check(void);
 /* Begins to sample in contexts that were noted, reads the samples, and looks up some lines. */
 void pc_sampling_read(void);
-/* Reads the rest, and ends it all. */
-void pc_sampling_end(void);
 
 #endif
