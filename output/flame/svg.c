@@ -38,24 +38,7 @@ struct legend {
 	unsigned x, y;
 };
 
-static void add_legend_kind(int kind, const char *class, const char *name, void *arg)
-{
-	struct legend *l = arg;
-
-	if (!color_has_class(l->tree, kind, class) &&
-	    !(l->below && color_has_class(l->below, kind, class)))
-		return;
-	buffer_printf(l->b, "<g class=\"%s\"><rect x=\"%u\" y=\"%u\" width=\"12\" height=\"10\"/>",
-		      class, l->x, l->y - 9);
-	if (kind == FUNCTION_MARKER)
-		buffer_printf(l->b,
-			      "<rect class=\"h\" x=\"%u\" y=\"%u\" width=\"12\" height=\"10\"/>",
-			      l->x, l->y - 9);
-	buffer_printf(l->b, "<text x=\"%u\" y=\"%u\">%s</text></g>", l->x + 17, l->y, name);
-	l->x += 17 + (unsigned)(strlen(name) * SVG_COLUMN / 100) + 16;
-}
-
-static void add_legend_change(struct legend *l, const char *class, bool hatched, const char *name)
+static void add_legend_entry(struct legend *l, const char *class, bool hatched, const char *name)
 {
 	buffer_printf(l->b, "<g class=\"%s\"><rect x=\"%u\" y=\"%u\" width=\"12\" height=\"10\"/>",
 		      class, l->x, l->y - 9);
@@ -67,18 +50,29 @@ static void add_legend_change(struct legend *l, const char *class, bool hatched,
 	l->x += 17 + (unsigned)(strlen(name) * SVG_COLUMN / 100) + 12;
 }
 
+static void add_legend_kind(int kind, const char *class, const char *name, void *arg)
+{
+	struct legend *l = arg;
+
+	if (!color_has_class(l->tree, kind, class) &&
+	    !(l->below && color_has_class(l->below, kind, class)))
+		return;
+	add_legend_entry(l, class, kind == FUNCTION_MARKER, name);
+	l->x += 4; /* kinds are further apart than changes */
+}
+
 /* The steps are changes in percent of the whole, see diff_level(). */
 static void add_legend_changes(struct legend *l)
 {
-	add_legend_change(l, "d0", false, "less: 3%");
-	add_legend_change(l, "d1", false, "1%");
-	add_legend_change(l, "d2", false, "0.3%");
-	add_legend_change(l, "d4", false, "within the sampling error");
-	add_legend_change(l, "d6", false, "more: 0.3%");
-	add_legend_change(l, "d7", false, "1%");
-	add_legend_change(l, "d8", false, "3%");
-	add_legend_change(l, "d8 new", false, "new");
-	add_legend_change(l, "d0", true, "removed");
+	add_legend_entry(l, "d0", false, "less: 3%");
+	add_legend_entry(l, "d1", false, "1%");
+	add_legend_entry(l, "d2", false, "0.3%");
+	add_legend_entry(l, "d4", false, "within the sampling error");
+	add_legend_entry(l, "d6", false, "more: 0.3%");
+	add_legend_entry(l, "d7", false, "1%");
+	add_legend_entry(l, "d8", false, "3%");
+	add_legend_entry(l, "d8 new", false, "new");
+	add_legend_entry(l, "d0", true, "removed");
 }
 
 static void add_half_facts(const struct svg_picture *w)
