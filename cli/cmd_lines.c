@@ -28,7 +28,7 @@ struct cmd_lines_opts {
 	const char *input, *output;
 	char *source; /* SOURCE of SOURCE:FUNCTION, owned; what[] points into it */
 	bool json, rows_given;
-	enum lines_key key;
+	enum ranking_key key;
 	struct lines_opts what;
 	struct tree_opts tree;
 	struct filter *filter;
@@ -103,9 +103,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		o->input = arg;
 		return 0;
 	case 'o': o->output = arg; return 0;
-	case 's':
-		o->key = view_sorts_by_total(arg, state) ? LINES_BY_TOTAL : LINES_BY_SELF;
-		return 0;
+	case 's': o->key = view_sorts_by_total(arg, state) ? RANKING_TOTAL : RANKING_SELF; return 0;
 	case 'n':
 		o->what.max_functions = view_parse_rows(arg, "functions", state);
 		o->rows_given = true;
@@ -193,7 +191,7 @@ static int print_lines(const struct cmd_lines_opts *o, const struct view *v)
 
 static int lines_main(int argc, char **argv)
 {
-	struct cmd_lines_opts o = { .key = LINES_BY_SELF };
+	struct cmd_lines_opts o = { .key = RANKING_SELF };
 	struct view v;
 	int err;
 

@@ -126,12 +126,11 @@ static struct piece *read_pieces(struct annotator *a, struct annotated *f, size_
 static int compare_pieces(const void *x, const void *y)
 {
 	const struct piece *a = x, *b = y;
+	int order =
+		ranking_order(RANKING_SELF, a->sum.self, a->sum.total, b->sum.self, b->sum.total);
 
-	if (a->sum.self != b->sum.self)
-		return a->sum.self > b->sum.self ? -1 : 1;
-	if (a->sum.total != b->sum.total)
-		return a->sum.total > b->sum.total ? -1 : 1;
-	return a->addresses < b->addresses ? -1 : 1; /* in the order of module and address */
+	/* in the order of module and address */
+	return order ? order : a->addresses < b->addresses ? -1 : 1;
 }
 
 static void make_code(struct annotator *a, const struct piece *piece, struct annotation_code *c)

@@ -90,7 +90,7 @@ static int write_pstats(struct buffer *b, const struct view *v,
 		return -EDOM;
 	}
 	pstats_init(&stats, v->profile, v->tree);
-	pstats_write(b, &stats, &v->summary, opts->key == RANKING_TOTAL, &how);
+	pstats_write(b, &stats, &v->summary, opts->key, &how);
 	pstats_fini(&stats);
 	return 0;
 }
@@ -156,7 +156,7 @@ static int write_operators(struct buffer *b, const struct view *v,
 	/* Counted ranges are more exact than samples, but exist for whole recordings only. */
 	if (opts->is_whole && range_report_write_operators(b, v->profile, &ranges))
 		return 0;
-	operators_init(&operators, v->tree, opts->key == RANKING_TOTAL);
+	operators_init(&operators, v->tree, opts->key);
 	is_found = operators.nr > 0;
 	if (is_found)
 		operators_write(b, &operators, &v->summary, &how);

@@ -323,24 +323,13 @@ static void make_addresses(struct annotations *r, struct adder *a)
 	free(of_function);
 }
 
-static int by_self(const void *x, const void *y)
+static int compare_annotations(const void *x, const void *y, void *key)
 {
 	const struct annotation *a = x, *b = y;
+	int order = ranking_order(*(enum ranking_key *)key, a->sum.self, a->sum.total, b->sum.self,
+				  b->sum.total);
 
-	if (a->sum.self != b->sum.self)
-		return a->sum.self > b->sum.self ? -1 : 1;
-	if (a->sum.total != b->sum.total)
-		return a->sum.total > b->sum.total ? -1 : 1;
-	return a->function < b->function ? -1 : 1;
-}
-
-static int by_total(const void *x, const void *y)
-{
-	const struct annotation *a = x, *b = y;
-
-	if (a->sum.total != b->sum.total)
-		return a->sum.total > b->sum.total ? -1 : 1;
-	return by_self(x, y);
+	return order ? order : a->function < b->function ? -1 : 1;
 }
 
 void annotations_init(struct annotations *r, const struct profile *p, enum profile_column column,
@@ -358,7 +347,7 @@ void annotations_init(struct annotations *r, const struct profile *p, enum profi
 	add_samples(&a, column);
 	make_annotations(r, &a);
 	make_addresses(r, &a);
-	qsort(r->list, r->nr, sizeof(*r->list), key == RANKING_SELF ? by_self : by_total);
+	qsort_r(r->list, r->nr, sizeof(*r->list), compare_annotations, &key);
 	free(fits);
 	free(used);
 	free(a.nodes);

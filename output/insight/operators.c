@@ -89,32 +89,16 @@ static size_t group(const struct tree *tree, struct operator_row *rows, uint32_t
 	return kept;
 }
 
-static int descending(uint64_t x, uint64_t y)
-{
-	return x > y ? -1 : x < y;
-}
-
-static int by_self(const void *a, const void *b)
+static int compare_rows(const void *a, const void *b, void *key)
 {
 	const struct operator_row *x = a, *y = b;
-	int order = descending(x->sum.self, y->sum.self);
+	int order = ranking_order(*(enum ranking_key *)key, x->sum.self, x->sum.total, y->sum.self,
+				  y->sum.total);
 
-	if (!order)
-		order = descending(x->sum.total, y->sum.total);
 	return order ? order : compare_names(a, b);
 }
 
-static int by_total(const void *a, const void *b)
-{
-	const struct operator_row *x = a, *y = b;
-	int order = descending(x->sum.total, y->sum.total);
-
-	if (!order)
-		order = descending(x->sum.self, y->sum.self);
-	return order ? order : compare_names(a, b);
-}
-
-void operators_init(struct operators *operators, const struct tree *tree, bool sort_by_total)
+void operators_init(struct operators *operators, const struct tree *tree, enum ranking_key key)
 {
 	struct operator_row *rows = xcalloc(tree->functions.nr + 1, sizeof(*rows));
 	uint32_t *group_of = xcalloc(tree->functions.nr, sizeof(*group_of));
@@ -123,7 +107,7 @@ void operators_init(struct operators *operators, const struct tree *tree, bool s
 
 	for (size_t i = 0; i < nr; i++)
 		rows[i].sum = sums[i + 1];
-	qsort(rows, nr, sizeof(*rows), sort_by_total ? by_total : by_self);
+	qsort_r(rows, nr, sizeof(*rows), compare_rows, &key);
 	*operators = (struct operators){ .rows = rows, .nr = nr };
 	free(sums);
 	free(group_of);

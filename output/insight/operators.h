@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "output/insight/groups.h"
+#include "output/tree/ranking.h"
 
 struct buffer;
 struct grid_report_opts;
@@ -39,7 +40,7 @@ const char *operators_name(const char *function, size_t *ret_size);
 size_t operators_range_length(const char *range);
 
 /* The tree must outlive the result. */
-void operators_init(struct operators *operators, const struct tree *tree, bool sort_by_total);
+void operators_init(struct operators *operators, const struct tree *tree, enum ranking_key key);
 void operators_fini(struct operators *operators);
 
 /* Writes a row per operator that has time. */

@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "output/tree/ranking.h"
+
 struct buffer;
 struct grid_report_opts;
 struct profile;
@@ -60,9 +62,9 @@ size_t pstats_name_size(const struct tree_function *f);
 
 /*
  * Writes the table that pstats prints, or JSON; a dash, or null, for what was not counted. Sorted
- * by cumtime (`by_total`) or by tottime. The column must be one of time.
+ * by tottime, or with RANKING_TOTAL by cumtime. The column must be one of time.
  */
 void pstats_write(struct buffer *b, const struct pstats *stats, const struct summary *summary,
-		  bool by_total, const struct grid_report_opts *opts);
+		  enum ranking_key key, const struct grid_report_opts *opts);
 
 #endif

@@ -13,31 +13,13 @@
 #include "output/python/pstats.h"
 #include "output/tree/functions.h"
 
-static int descending(uint64_t x, uint64_t y)
-{
-	return x > y ? -1 : x < y;
-}
-
 /* Equal functions stay in the order of their names. */
-static int by_tottime(const void *a, const void *b)
+static int compare_functions(const void *a, const void *b, void *key)
 {
 	const struct pstats_function *f = *(const struct pstats_function *const *)a;
 	const struct pstats_function *g = *(const struct pstats_function *const *)b;
-	int order = descending(f->self, g->self);
+	int order = ranking_order(*(enum ranking_key *)key, f->self, f->total, g->self, g->total);
 
-	if (!order)
-		order = descending(f->total, g->total);
-	return order ? order : f < g ? -1 : f > g;
-}
-
-static int by_cumtime(const void *a, const void *b)
-{
-	const struct pstats_function *f = *(const struct pstats_function *const *)a;
-	const struct pstats_function *g = *(const struct pstats_function *const *)b;
-	int order = descending(f->total, g->total);
-
-	if (!order)
-		order = descending(f->self, g->self);
 	return order ? order : f < g ? -1 : f > g;
 }
 
@@ -82,7 +64,7 @@ static void add_row(struct grid *g, const struct pstats_function *f)
 }
 
 void pstats_write(struct buffer *b, const struct pstats *stats, const struct summary *summary,
-		  bool by_total, const struct grid_report_opts *opts)
+		  enum ranking_key key, const struct grid_report_opts *opts)
 {
 	static const struct grid_column columns[] = {
 		{ "ncalls", "ncalls", false },
@@ -101,7 +83,7 @@ void pstats_write(struct buffer *b, const struct pstats *stats, const struct sum
 
 	for (size_t i = 0; i < stats->nr_functions; i++)
 		order[i] = &stats->functions[i];
-	qsort(order, stats->nr_functions, sizeof(*order), by_total ? by_cumtime : by_tottime);
+	qsort_r(order, stats->nr_functions, sizeof(*order), compare_functions, &key);
 	grid_report_init(&g, columns, sizeof(columns) / sizeof(*columns), opts);
 	g.spare = spare;
 	for (size_t i = 0; i < stats->nr_functions; i++)

@@ -374,32 +374,14 @@ static int compare_texts(const struct lines_function *f, const struct lines_func
 	return order ? order : (int)f->kind - (int)g->kind;
 }
 
-static int descending(uint64_t x, uint64_t y)
-{
-	return x > y ? -1 : x < y;
-}
-
-static int by_self(const void *a, const void *b)
+static int compare_found(const void *a, const void *b, void *key)
 {
 	const struct lines_function *f = a, *g = b;
 	int order = f->interpreter - g->interpreter;
 
 	if (!order)
-		order = descending(f->sum.self, g->sum.self);
-	if (!order)
-		order = descending(f->sum.total, g->sum.total);
-	return order ? order : compare_texts(f, g);
-}
-
-static int by_total(const void *a, const void *b)
-{
-	const struct lines_function *f = a, *g = b;
-	int order = f->interpreter - g->interpreter;
-
-	if (!order)
-		order = descending(f->sum.total, g->sum.total);
-	if (!order)
-		order = descending(f->sum.self, g->sum.self);
+		order = ranking_order(*(enum ranking_key *)key, f->sum.self, f->sum.total,
+				      g->sum.self, g->sum.total);
 	return order ? order : compare_texts(f, g);
 }
 
@@ -427,7 +409,7 @@ static void keep_used(struct adder *a, struct lines *l)
 }
 
 void lines_init(struct lines *l, const struct profile *p, enum profile_column column,
-		enum lines_key key)
+		enum ranking_key key)
 {
 	struct adder a = { .p = p, .of_memory = column_is_memory(column) };
 
@@ -440,8 +422,7 @@ void lines_init(struct lines *l, const struct profile *p, enum profile_column co
 		add_memory(&a, column);
 	memcpy(l->ends, a.ends, sizeof(l->ends));
 	keep_used(&a, l);
-	qsort(l->functions, l->nr_functions, sizeof(*l->functions),
-	      key == LINES_BY_SELF ? by_self : by_total);
+	qsort_r(l->functions, l->nr_functions, sizeof(*l->functions), compare_found, &key);
 	free(a.merged);
 	free(a.location_row);
 	free(a.row_function);

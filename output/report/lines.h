@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "core/profile/profile.h"
+#include "output/tree/ranking.h"
 
 /* The kind of code that the time ended in: of the innermost function of the stack. */
 enum lines_end {
@@ -70,11 +71,9 @@ struct lines {
 	struct lines_row *rows;
 };
 
-enum lines_key { LINES_BY_SELF, LINES_BY_TOTAL };
-
 /* Adds up one column. The result points into the profile's strings. */
 void lines_init(struct lines *l, const struct profile *p, enum profile_column column,
-		enum lines_key key);
+		enum ranking_key key);
 void lines_fini(struct lines *l);
 
 /*

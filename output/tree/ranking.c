@@ -8,35 +8,25 @@
 
 #include "core/base/alloc.h"
 
-static int descending(uint64_t a, uint64_t b)
+int ranking_order(enum ranking_key key, uint64_t self_a, uint64_t total_a, uint64_t self_b,
+		  uint64_t total_b)
 {
-	return a < b ? 1 : a > b ? -1 : 0;
+	int by_self = self_a > self_b ? -1 : self_a < self_b;
+	int by_total = total_a > total_b ? -1 : total_a < total_b;
+
+	if (key == RANKING_SELF)
+		return by_self ? by_self : by_total;
+	return by_total ? by_total : by_self;
 }
 
 /* Functions lie in the order of names, so comparing pointers compares names. */
-static int by_name(const struct ranking_row *a, const struct ranking_row *b)
-{
-	return a->function < b->function ? -1 : a->function > b->function;
-}
-
-static int compare_self(const void *a, const void *b)
+static int compare_rows(const void *a, const void *b, void *key)
 {
 	const struct ranking_row *x = a, *y = b;
-	int order = descending(x->sum.self, y->sum.self);
+	int order = ranking_order(*(enum ranking_key *)key, x->sum.self, x->sum.total, y->sum.self,
+				  y->sum.total);
 
-	if (!order)
-		order = descending(x->sum.total, y->sum.total);
-	return order ? order : by_name(x, y);
-}
-
-static int compare_total(const void *a, const void *b)
-{
-	const struct ranking_row *x = a, *y = b;
-	int order = descending(x->sum.total, y->sum.total);
-
-	if (!order)
-		order = descending(x->sum.self, y->sum.self);
-	return order ? order : by_name(x, y);
+	return order ? order : x->function < y->function ? -1 : x->function > y->function;
 }
 
 void ranking_init(struct ranking *r, const struct tree *tree, enum ranking_key key)
@@ -57,8 +47,7 @@ void ranking_init(struct ranking *r, const struct tree *tree, enum ranking_key k
 			.total_ratio = tree->ratio ? tree->ratio->total[i] : -1,
 		};
 	}
-	qsort(r->rows, r->nr_rows, sizeof(*r->rows),
-	      key == RANKING_SELF ? compare_self : compare_total);
+	qsort_r(r->rows, r->nr_rows, sizeof(*r->rows), compare_rows, &key);
 	free(sums);
 }
 

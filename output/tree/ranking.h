@@ -8,6 +8,10 @@
 
 enum ranking_key { RANKING_SELF, RANKING_TOTAL };
 
+/* Orders two pairs of sums as qsort wants it: the larger one first, by `key`, then by the other. */
+int ranking_order(enum ranking_key key, uint64_t self_a, uint64_t total_a, uint64_t self_b,
+		  uint64_t total_b);
+
 struct ranking_row {
 	const struct tree_function *function;
 	struct tree_sum sum;

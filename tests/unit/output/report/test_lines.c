@@ -136,7 +136,7 @@ static void line_sums_equal_those_of_an_oracle(void **state)
 		uint64_t self = 0, total = 0;
 		struct lines l;
 
-		lines_init(&l, p, COLUMN_CPU, LINES_BY_SELF);
+		lines_init(&l, p, COLUMN_CPU, RANKING_SELF);
 		for (size_t i = 0; i < p->nr_samples; i++)
 			total += p->samples[i].column == COLUMN_CPU ? p->samples[i].weight : 0;
 		assert_int_equal(l.nr_functions, 4);
@@ -169,7 +169,7 @@ static void a_function_in_two_modules_is_one_and_keeps_its_start(void **state)
 	int nr = 0;
 
 	(void)state;
-	lines_init(&l, p, COLUMN_CPU, LINES_BY_TOTAL);
+	lines_init(&l, p, COLUMN_CPU, RANKING_TOTAL);
 	for (size_t i = 0; i < l.nr_functions; i++)
 		if (!strcmp(l.functions[i].name, "f")) {
 			assert_int_equal(l.functions[i].start_line, 10);
@@ -212,8 +212,8 @@ static void the_interpreter_comes_after_the_program(void **state)
 						      .column = COLUMN_CPU,
 					      });
 		}
-		for (int key = LINES_BY_SELF; key <= LINES_BY_TOTAL; key++) {
-			lines_init(&l, p, COLUMN_CPU, (enum lines_key)key);
+		for (int key = RANKING_SELF; key <= RANKING_TOTAL; key++) {
+			lines_init(&l, p, COLUMN_CPU, (enum ranking_key)key);
 			assert_int_equal(l.nr_functions, 2 + with_python);
 			assert_string_equal(l.functions[0].name, with_python ? "sum" : "eval");
 			assert_string_equal(l.functions[1].name,
@@ -269,7 +269,7 @@ static void memory_belongs_to_the_line_of_python_that_asked(void **state)
 	add_memory_sample(p, stacks[0], COLUMN_LIVE_OBJECTS, 10);
 	add_memory_sample(p, stacks[1], COLUMN_ALLOCATED, 50000); /* always sampled: exact */
 	add_memory_sample(p, stacks[1], COLUMN_ALLOCATIONS, 1);
-	lines_init(&l, p, COLUMN_ALLOCATED, LINES_BY_TOTAL);
+	lines_init(&l, p, COLUMN_ALLOCATED, RANKING_TOTAL);
 	assert_true(l.has_memory);
 	assert_string_equal(l.functions[0].name, "f (b.py:1)"); /* malloc has the same total */
 	assert_int_equal(l.functions[0].sum.self, 50000);
