@@ -3,7 +3,7 @@
  * statistics are compared with figures computed by hand and with repeated sampling.
  */
 #include "tests/unit/unit.h"
-#include "tests/unit/random.h"
+#include "tests/unit/tree_lines.h"
 
 #include <errno.h>
 #include <math.h>
@@ -36,27 +36,10 @@ static const char *const names[] = { "f", "f.part.0", "g", "h", "f:x" };
 static void random_lines(struct line *lines, unsigned nr)
 {
 	for (unsigned i = 0; i < nr; i++) {
-		unsigned depth = 1 + rng(MAX_DEPTH);
-		size_t at = 0;
-
-		for (unsigned j = 0; j < depth; j++)
-			at += (size_t)snprintf(lines[i].text + at, sizeof(lines[i].text) - at,
-					       "%s;", names[rng(j < 2 ? 2 : NR_NAMES)]);
+		random_line(lines[i].text, sizeof(lines[i].text), MAX_DEPTH, names, NR_NAMES);
 		lines[i].weight = 1 + rng(100);
 		lines[i].after = rng(2);
 	}
-}
-
-static void add_line(struct profile *p, const char *s, uint64_t weight)
-{
-	uint32_t frames[MAX_DEPTH], n = 0;
-
-	for (const char *end; (end = strchr(s, ';')); s = end + 1)
-		frames[n++] = profile_named_frame(p, s, (size_t)(end - s), FUNCTION_NATIVE);
-	profile_add_sample(p, &(struct profile_sample){ .weight = weight,
-							.thread = PROFILE_NONE,
-							.stack = profile_stack(p, frames, n),
-							.column = COLUMN_COUNT });
 }
 
 static void pair_init(struct pair *pair, const struct line *lines, unsigned nr, bool absolute)
@@ -80,19 +63,6 @@ static void pair_fini(struct pair *pair)
 		tree_free(pair->trees[side]);
 		profile_free(pair->profiles[side]);
 	}
-}
-
-static void path_of(const struct tree *tree, uint32_t node, char *buf, size_t size)
-{
-	size_t at;
-
-	if (!node) {
-		buf[0] = '\0';
-		return;
-	}
-	path_of(tree, tree->nodes[node].parent, buf, size);
-	at = strlen(buf);
-	snprintf(buf + at, size - at, "%s;", tree_function_of(tree, node)->name);
 }
 
 static unsigned count_paths(const struct line *lines, unsigned nr)
@@ -143,18 +113,13 @@ static void check_rows(const struct diff *d, const struct line *lines, unsigned 
 
 	for (size_t f = 1; f < d->tree->functions.nr; f++) {
 		uint64_t self[2] = { 0 }, total[2] = { 0 };
-		char inner[66], first[64];
 
-		snprintf(first, sizeof(first), "%s;", d->tree->functions.list[f].name);
-		snprintf(inner, sizeof(inner), ";%s", first);
 		for (unsigned i = 0; i < nr; i++) {
-			const char *s = lines[i].text;
-			size_t n = strlen(s), m = strlen(inner);
+			bool leaf, has;
 
-			if (!strncmp(s, first, m - 1) || strstr(s, inner))
-				total[lines[i].after] += lines[i].weight;
-			if ((n >= m && !strcmp(s + n - m, inner)) || !strcmp(s, first))
-				self[lines[i].after] += lines[i].weight;
+			has = line_has(lines[i].text, d->tree->functions.list[f].name, &leaf);
+			total[lines[i].after] += has ? lines[i].weight : 0;
+			self[lines[i].after] += leaf ? lines[i].weight : 0;
 		}
 		assert_int_equal(rows[f].before.self.value, self[0]);
 		assert_int_equal(rows[f].before.total.value, total[0]);

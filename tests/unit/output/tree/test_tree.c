@@ -3,7 +3,7 @@
  * each sum over all of them.
  */
 #include "tests/unit/unit.h"
-#include "tests/unit/random.h"
+#include "tests/unit/tree_lines.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 #include "output/import/importer.h"
 #include "output/tree/tree.h"
 
-enum { MAX_LINES = 40, MAX_DEPTH = 9 };
+enum { MAX_LINES = 40, MAX_DEPTH = LINES_MAX_DEPTH };
 
 /* Names with common beginnings, and with bytes below ';', which break the order of lines. */
 static const char *const names[] = {
@@ -31,12 +31,7 @@ struct line {
 static void random_lines(struct line *lines, unsigned nr, uint64_t unit)
 {
 	for (unsigned i = 0; i < nr; i++) {
-		unsigned depth = 1 + rng(MAX_DEPTH);
-		size_t at = 0;
-
-		for (unsigned j = 0; j < depth; j++)
-			at += (size_t)snprintf(lines[i].text + at, sizeof(lines[i].text) - at,
-					       "%s;", names[rng(j < 2 ? 2 : NR_NAMES)]);
+		random_line(lines[i].text, sizeof(lines[i].text), MAX_DEPTH, names, NR_NAMES);
 		lines[i].weight = unit * (1 + rng(100));
 	}
 }
@@ -45,19 +40,8 @@ static struct profile *profile_of(const struct line *lines, unsigned nr)
 {
 	struct profile *p = profile_new();
 
-	for (unsigned i = 0; i < nr; i++) {
-		uint32_t frames[MAX_DEPTH], n = 0;
-		const char *s = lines[i].text;
-
-		for (const char *end; (end = strchr(s, ';')); s = end + 1)
-			frames[n++] = profile_named_frame(p, s, (size_t)(end - s), FUNCTION_NATIVE);
-		profile_add_sample(p, &(struct profile_sample){
-					      .weight = lines[i].weight,
-					      .thread = PROFILE_NONE,
-					      .stack = profile_stack(p, frames, n),
-					      .column = COLUMN_COUNT,
-				      });
-	}
+	for (unsigned i = 0; i < nr; i++)
+		add_line(p, lines[i].text, lines[i].weight);
 	return p;
 }
 
@@ -77,19 +61,6 @@ static struct tree *tree_of(const struct profile *p)
 
 	assert_int_equal(tree_new(p, &(struct tree_opts){ 0 }, &tree), 0);
 	return tree;
-}
-
-static void path_of(const struct tree *tree, uint32_t node, char *buf, size_t size)
-{
-	size_t at;
-
-	if (!node) {
-		buf[0] = '\0';
-		return;
-	}
-	path_of(tree, tree->nodes[node].parent, buf, size);
-	at = strlen(buf);
-	snprintf(buf + at, size - at, "%s;", tree_function_of(tree, node)->name);
 }
 
 static unsigned count_paths(const struct line *lines, unsigned nr)
@@ -152,18 +123,13 @@ static void check_sums(const struct tree *tree, const struct line *lines, unsign
 
 	for (size_t f = 1; f < tree->functions.nr; f++) {
 		uint64_t self = 0, total = 0;
-		char inner[66], first[64];
 
-		snprintf(first, sizeof(first), "%s;", tree->functions.list[f].name);
-		snprintf(inner, sizeof(inner), ";%s", first);
 		for (unsigned i = 0; i < nr; i++) {
-			const char *s = lines[i].text;
-			size_t n = strlen(s), m = strlen(inner);
+			bool leaf, has;
 
-			if (!strncmp(s, first, m - 1) || strstr(s, inner))
-				total += lines[i].weight;
-			if ((n >= m && !strcmp(s + n - m, inner)) || !strcmp(s, first))
-				self += lines[i].weight;
+			has = line_has(lines[i].text, tree->functions.list[f].name, &leaf);
+			total += has ? lines[i].weight : 0;
+			self += leaf ? lines[i].weight : 0;
 		}
 		assert_int_equal(sums[f].self, self);
 		assert_int_equal(sums[f].total, total);
