@@ -12,7 +12,6 @@
 #include "output/report/grid.h"
 #include "output/text/number.h"
 
-#define ARRAY_SIZE(a) (sizeof(a) / sizeof(*(a)))
 #define MILLION 1000000u
 
 static const char *const level_names[NR_GPU_COST_LEVELS] = {

@@ -22,8 +22,6 @@
 
 enum { VERSION = 1, KERNEL_NAME = 40 /* columns */ };
 
-#define ARRAY_SIZE(a) (sizeof(a) / sizeof(*(a)))
-
 static const char *str(const struct profile *p, uint64_t id)
 {
 	return profile_str(p, (uint32_t)id);

@@ -13,8 +13,6 @@
 #include "output/report/grid.h"
 #include "output/text/text.h"
 
-#define ARRAY_SIZE(a) (sizeof(a) / sizeof(*(a)))
-
 static const char *str(const struct profile *p, uint64_t id)
 {
 	return profile_str(p, (uint32_t)id);

@@ -18,8 +18,6 @@
 
 enum { VERSION = 1, MAX_DEPTH = 256 /* of ranges: more than GPU_MAX_RANGE_DEPTH */ };
 
-#define ARRAY_SIZE(a) (sizeof(a) / sizeof(*(a)))
-
 /* A range, in the order of (pid, id), in which a parent comes before its children. */
 struct node {
 	const struct fact_range *range;

@@ -17,8 +17,6 @@
 
 enum { VERSION = 1, STDDEV = 1 /* index of a figure in add_spread() */ };
 
-#define ARRAY_SIZE(a) (sizeof(a) / sizeof(*(a)))
-
 static const char *str(const struct profile *p, uint64_t id)
 {
 	return profile_str(p, (uint32_t)id);

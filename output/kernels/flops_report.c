@@ -21,8 +21,6 @@
 
 enum { VERSION = 1, NAME = 40 /* columns */ };
 
-#define ARRAY_SIZE(a) (sizeof(a) / sizeof(*(a)))
-
 static const struct {
 	const char *name, *heading;
 } rows_by[NR_FLOPS_BY] = {

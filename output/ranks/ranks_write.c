@@ -20,8 +20,6 @@
 #define MAX_CALL_FRAMES 6
 #define CAUSE_FRAMES 2 /* in the table of collectives */
 
-#define ARRAY_SIZE(a) (sizeof(a) / sizeof(*(a)))
-
 /* "0-3,8" */
 static void add_members(struct buffer *b, const struct ranks *r, uint32_t communicator)
 {

@@ -13,6 +13,8 @@
 #include "core/base/buffer.h"
 #include "core/profile/profile.h"
 
+#define ARRAY_SIZE(a) (sizeof(a) / sizeof(*(a))) /* of columns, and of what fills them */
+
 struct grid_column {
 	const char *key; /* in JSON and in `spare`; NULL: not in JSON */
 	/* in text; NULL: not in text; where all are "" the text has no line of headings */
