@@ -121,7 +121,6 @@ static bool read_functions(struct reader *r, uint32_t module, enum function_kind
 	return true;
 }
 
-/* Reads the locations of one frame. */
 static bool read_frame(struct reader *r, uint32_t frame, struct profile_location *locations,
 		       size_t *ret_named)
 {

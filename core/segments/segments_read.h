@@ -38,7 +38,6 @@ struct segments_found {
 	bool is_recorded_into; /* a recorder has the folder locked */
 };
 
-/* Is the path a folder? */
 bool segments_is_folder(const char *path);
 
 /*

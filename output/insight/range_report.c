@@ -17,11 +17,6 @@
 
 enum { VERSION = 1, STDDEV = 1 /* index of a figure in add_spread() */ };
 
-static const char *str(const struct profile *p, uint64_t id)
-{
-	return profile_str(p, (uint32_t)id);
-}
-
 static uint64_t duration_of(const struct profile *p)
 {
 	return p->meta.end_ns > p->meta.start_ns ? p->meta.end_ns - p->meta.start_ns : 0;
@@ -31,8 +26,9 @@ static void add_names(struct grid *g, const struct profile *p, const struct rang
 {
 	const struct fact_range *r = s->range;
 
-	grid_path(g, str(p, r->name), r->depth > 1 && r->depth < 64 ? (size_t)r->depth - 1 : 0);
-	grid_text(g, str(p, r->domain));
+	grid_path(g, profile_str(p, (uint32_t)r->name),
+		  r->depth > 1 && r->depth < 64 ? (size_t)r->depth - 1 : 0);
+	grid_text(g, profile_str(p, (uint32_t)r->domain));
 	grid_count(g, r->pid);
 	grid_count(g, r->id);
 	grid_count(g, r->parent);

@@ -22,7 +22,6 @@ void flops_graph_node_is(uint64_t node, const struct shape *shape);
 
 /* The entry of a node's call in gpu_region.flops, 0 = none. */
 uint32_t flops_of_node(uint64_t node);
-/* The node ran. */
 void flops_node_ran(uint64_t node);
 
 #endif
