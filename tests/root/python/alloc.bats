@@ -5,7 +5,7 @@ load ../allocations
 
 sums_are_right() {
 	rm -rf "$BATS_TEST_TMPDIR/input" "$truth" "$data"
-	start_sites "$python" "$PWD/tests/targets/python_alloc.py" "$TARGETS/libasks.so" "$@"
+	start_sites "$python" "$PWD/tests/targets/python_alloc.py" "$TARGETS/libasks.so" 1 "$@"
 	record_sites --alloc=64k
 	cat "$BATS_TEST_TMPDIR/said"
 	compare allocated 2 65536 4.2
@@ -27,6 +27,19 @@ lines_are_right() {
 
 @test "so it is where free of Python's tables must be hooked" {
 	each_python sums_are_right raw
+}
+
+# Nearly every block is sampled. site_small, site_large, site_thread and site_nested keep none.
+each_end_is_seen() {
+	rm -rf "$BATS_TEST_TMPDIR/input" "$truth" "$data"
+	start_sites "$python" "$PWD/tests/targets/python_alloc.py" "$TARGETS/libasks.so" 100 "$@"
+	record_sites --alloc=1k
+	compare live 3 1024 5
+}
+
+@test "the end of each sampled block of Python is seen" {
+	each_python each_end_is_seen
+	each_python each_end_is_seen raw
 }
 
 # Which functions of the table of objects are other ones than before.
@@ -128,7 +141,7 @@ while True:
 }
 
 many_times() {
-	many_recordings "$python" "$PWD/tests/targets/python_alloc.py" "$TARGETS/libasks.so" || bad=1
+	many_recordings "$python" "$PWD/tests/targets/python_alloc.py" "$TARGETS/libasks.so" 1 || bad=1
 }
 
 # bats test_tags=full, stress
