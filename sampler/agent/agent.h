@@ -58,8 +58,11 @@ struct agent_walk {
  * way.
  */
 AGENT_HIDDEN struct agent_region *agent_home(void);
-/* The first byte of the payload, which payload.lds names. */
-extern const char agent_payload_start[] AGENT_HIDDEN;
+/*
+ * The first byte of the payload, which payload.lds names. Not const: memory behind it is written,
+ * and of a constant the compiler remembers what it has read.
+ */
+extern char agent_payload_start[] AGENT_HIDDEN;
 
 /* The kernel's struct sigevent and struct itimerspec. */
 struct agent_event {

@@ -207,6 +207,58 @@ static void blocks_that_are_chosen_alone_have_no_bias(void **state)
 	free(s);
 }
 
+/* ---- what a hooked function counts is given to the counter before */
+
+#define LEFT 7
+#define SIZE 513
+
+static __u64 asks_nobody(__u64 a, __u64 b, __u64 c)
+{
+	return a + b + c;
+}
+
+static __u64 asks_a_hooked_one(__u64 a, __u64 b, __u64 c)
+{
+	alloc_counter_of(alloc_home())->left -= SIZE;
+	return a + b + c;
+}
+
+static int64_t left_after(original_fn *original)
+{
+	const __u64 arguments[3] = { 1, 2, 4 };
+	struct alloc_private *a = alloc_home();
+
+	assert_int_equal(alloc_uncounted(a, original, arguments, SIZE), 7);
+	return alloc_counter_of(a)->left;
+}
+
+static void a_counter_is_as_before_whether_a_hook_has_counted_or_not(void **state)
+{
+	struct alloc_shared *s = calloc(1, sizeof(*s));
+	struct alloc_private *a = make(s, 4096);
+
+	(void)state;
+	alloc_counter_of(a)->left = LEFT;
+	assert_int_equal(left_after(asks_nobody), LEFT);
+	assert_int_equal(left_after(asks_a_hooked_one), LEFT);
+	free(s);
+}
+
+static __attribute__((noinline)) void count_one(__u64 *number)
+{
+	*number += 1;
+}
+
+/* The compiler knows where private memory lies, but not what is in it. */
+static void private_memory_is_read_again_after_a_call(void **state)
+{
+	__u64 before = alloc_home()->nr_inside;
+
+	(void)state;
+	count_one(&alloc_home()->nr_inside);
+	assert_int_equal(alloc_home()->nr_inside, before + 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest unit_tests[] = {
@@ -215,6 +267,8 @@ int main(void)
 		cmocka_unit_test(an_interval_may_change_at_any_time),
 		cmocka_unit_test(short_lives_of_threads_leave_no_bias),
 		cmocka_unit_test(blocks_that_are_chosen_alone_have_no_bias),
+		cmocka_unit_test(a_counter_is_as_before_whether_a_hook_has_counted_or_not),
+		cmocka_unit_test(private_memory_is_read_again_after_a_call),
 	};
 
 	return cmocka_run_group_tests(unit_tests, NULL, NULL);
