@@ -146,14 +146,18 @@ __u64 alloc_chosen_alone(struct alloc_private *a, __u64 size, __u64 least)
 	return (__u64)distance(alloc_counter_of(a), interval) < size ? interval : 0;
 }
 
+/*
+ * A byte more than the hook counts: of two threads of one hash, what one is given would make up for
+ * what the other's hook has counted, and look as if that had counted nothing.
+ */
 __u64 alloc_uncounted(struct alloc_private *a, original_fn *original, const __u64 *arguments,
 		      __u64 size)
 {
-	__s64 *left = &alloc_counter_of(a)->left;
-	__s64 before = __atomic_add_fetch(left, (__s64)size, __ATOMIC_RELAXED);
+	__s64 *left = &alloc_counter_of(a)->left, more = (__s64)size + 1;
+	__s64 before = __atomic_add_fetch(left, more, __ATOMIC_RELAXED);
 	__u64 block = original(arguments[0], arguments[1], arguments[2]);
+	int is_counted = __atomic_load_n(left, __ATOMIC_RELAXED) != before;
 
-	if (__atomic_load_n(left, __ATOMIC_RELAXED) == before) /* no hook has counted it */
-		__atomic_fetch_sub(left, (__s64)size, __ATOMIC_RELAXED);
+	__atomic_fetch_sub(left, is_counted ? 1 : more, __ATOMIC_RELAXED);
 	return block;
 }

@@ -2,10 +2,21 @@
 #include "tests/unit/unit.h"
 
 #include <math.h>
+#include <pthread.h>
+#include <semaphore.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
+/* All threads have the same hash. */
+#define alloc_thread alloc_thread_itself
+#include "sampler/agent/alloc/x86_64/thread.h"
+#undef alloc_thread
+static inline __u64 alloc_thread(void)
+{
+	return 0x7f0012345000;
+}
 
 /* In-target code is not part of the host's library, so it is compiled into this test. */
 #include "sampler/agent/alloc/countdown.c"
@@ -244,6 +255,47 @@ static void a_counter_is_as_before_whether_a_hook_has_counted_or_not(void **stat
 	free(s);
 }
 
+static sem_t second_has_begun, first_is_done;
+static pthread_t second;
+
+static __u64 counts_after_the_first(__u64 a, __u64 b, __u64 c)
+{
+	sem_post(&second_has_begun);
+	sem_wait(&first_is_done);
+	return asks_a_hooked_one(a, b, c);
+}
+
+static void *run_second(void *unused)
+{
+	const __u64 arguments[3] = { 0, 0, 0 };
+
+	alloc_uncounted(alloc_home(), counts_after_the_first, arguments, SIZE);
+	return unused;
+}
+
+static __u64 counts_after_the_second_has_begun(__u64 a, __u64 b, __u64 c)
+{
+	assert_int_equal(pthread_create(&second, NULL, run_second, NULL), 0);
+	sem_wait(&second_has_begun);
+	return asks_a_hooked_one(a, b, c);
+}
+
+static void so_it_is_with_two_threads_at_once(void **state)
+{
+	struct alloc_shared *s = calloc(1, sizeof(*s));
+	struct alloc_private *a = make(s, 4096);
+
+	(void)state;
+	sem_init(&second_has_begun, 0, 0);
+	sem_init(&first_is_done, 0, 0);
+	alloc_counter_of(a)->left = LEFT;
+	left_after(counts_after_the_second_has_begun);
+	sem_post(&first_is_done);
+	pthread_join(second, NULL);
+	assert_int_equal(alloc_counter_of(a)->left, LEFT);
+	free(s);
+}
+
 static __attribute__((noinline)) void count_one(__u64 *number)
 {
 	*number += 1;
@@ -268,6 +320,7 @@ int main(void)
 		cmocka_unit_test(short_lives_of_threads_leave_no_bias),
 		cmocka_unit_test(blocks_that_are_chosen_alone_have_no_bias),
 		cmocka_unit_test(a_counter_is_as_before_whether_a_hook_has_counted_or_not),
+		cmocka_unit_test(so_it_is_with_two_threads_at_once),
 		cmocka_unit_test(private_memory_is_read_again_after_a_call),
 	};
 
