@@ -250,10 +250,10 @@ $(B)/sampler/agent/alloc/payload.elf: $(ALLOC_AGENT_OBJS) $(addprefix $(B)/sampl
 	$(Q)$(LD) -shared -Bsymbolic -z noexecstack --no-undefined -T sampler/agent/payload.lds -o $@ $(filter %.o,$^)
 	$(Q)! readelf -rW $@ | grep R_ || { echo "$@: needs relocation" >&2; exit 1; }
 
-# Both are embedded. Arguments: the folder, and what the array is called.
+# Both are embedded. Arguments: the folder, what the array is called, and the sections behind the code.
 define embed_payload
 $(B)/$(1)/payload.bin: $(B)/$(1)/payload.elf
-	$$(Q)$$(OBJCOPY) -O binary -j .payload $$< $$@
+	$$(Q)$$(OBJCOPY) -O binary -j .payload $(3) $$< $$@
 
 $(B)/$(1)/payload.bin.asset.c: $(B)/$(1)/payload.bin
 	$$(Q){ printf '#include "sampler/attach/payload.h"\nconst unsigned char $(2)[] = {\n'; \
@@ -265,7 +265,7 @@ $(B)/$(1)/payload.o: $(B)/$(1)/payload.bin.asset.c sampler/attach/payload.h $(B)
 
 endef
 $(eval $(call embed_payload,sampler/agent,payload_bin))
-$(eval $(call embed_payload,sampler/agent/alloc,alloc_payload_bin))
+$(eval $(call embed_payload,sampler/agent/alloc,alloc_payload_bin,-j .eh_frame))
 
 # The library that CUDA and NVTX load into a target. Its frame pointers are where launch stacks
 # begin; its one thread-local pointer is in the static block, where no access allocates; and it is

@@ -13,6 +13,7 @@
 #include "core/portable/walk_tables.h"
 #include "sampler/alloc/alloc_target.h"
 #include "sampler/alloc/near_gap.h"
+#include "sampler/alloc/x86_64/stub_frame.h"
 #include "sampler/attach/attach.h"
 #include "sampler/attach/hand_over.h"
 #include "sampler/attach/payload.h"
@@ -127,6 +128,26 @@ static int protect_private(struct inject *i, const struct alloc_target *t,
 		   : 0;
 }
 
+/*
+ * FDEs that cover nothing lie up to where the stubs are, so that no page between is of zeros: there
+ * a walker takes the code to end. Then comes the end of the list, a word of zeros.
+ */
+static int write_payload(const struct inject_process *p, uint64_t code,
+			 const struct alloc_payload *payload)
+{
+	struct stub_frame_places places = { .cie = code + payload->head.eh_frame, .stub = code };
+	uint8_t bytes[ALLOC_STUBS_AT] = { 0 };
+
+	memcpy(bytes, alloc_payload_bin, alloc_payload_bin_size);
+	for (uint32_t i = 0;; i++) {
+		places.frame = hook_frame_at(code, payload, i);
+		if (places.frame + ALLOC_FRAME_SIZE + sizeof(uint32_t) > code + sizeof(bytes))
+			break;
+		stub_frame_write(NULL, NULL, &places, bytes + (places.frame - code));
+	}
+	return inject_process_write(p, code, bytes, sizeof(bytes));
+}
+
 int alloc_memory_write(const struct inject *i, struct alloc_target *t)
 {
 	const struct inject_process *p = inject_process(i);
@@ -139,9 +160,9 @@ int alloc_memory_write(const struct inject *i, struct alloc_target *t)
 		.clock_gettime = vdso_address(t->pid, "__vdso_clock_gettime"),
 	};
 
-	if (alloc_payload_bin_size > ALLOC_STUBS_AT)
+	if (hook_frame_at(0, memory.payload, ALLOC_NR_STUBS) + sizeof(uint32_t) > ALLOC_STUBS_AT)
 		return -EFBIG;
-	if (inject_process_write(p, t->code, alloc_payload_bin, alloc_payload_bin_size) ||
+	if (write_payload(p, t->code, memory.payload) ||
 	    inject_process_write(p, t->private_memory, &head,
 				 offsetof(struct alloc_private, counters)))
 		return -EFAULT;

@@ -11,6 +11,7 @@
 #include "core/base/alloc.h"
 #include "core/untrusted/remote_read.h"
 #include "sampler/alloc/hold_threads.h"
+#include "sampler/alloc/x86_64/stub_frame.h"
 #include "sampler/inject/inject_process.h"
 #include "sampler/inject/quiesce.h"
 
@@ -110,14 +111,22 @@ static int write_stub(struct hook *h, const struct inject_process *process,
 		.filter = m->private_memory + offsetof(struct alloc_private, filter),
 		.slow = m->code + m->payload->entries[h->kind.entry],
 	};
-	uint8_t stub[HOOK_STUB_MAX];
-	size_t size = hook_stub_write(&h->plan, &h->kind, &places, stub, &h->original);
+	const struct stub_frame_places frame_places = {
+		.frame = hook_frame_at(m->code, m->payload, h->kind.site),
+		.cie = m->code + m->payload->head.eh_frame,
+		.stub = at,
+	};
 	int64_t distance = (int64_t)(at - h->plan.function);
+	uint8_t frame[ALLOC_FRAME_SIZE];
+	struct hook_stub stub;
 
-	if (!size || (!h->plan.is_slot && distance != (int32_t)distance) ||
-	    at + HOOK_STUB_MAX > m->code + ALLOC_CODE_SIZE)
+	if (h->kind.site >= ALLOC_NR_STUBS || !hook_stub_make(&h->plan, &h->kind, &places, &stub) ||
+	    (!h->plan.is_slot && distance != (int32_t)distance))
 		return -ERANGE;
-	if (inject_process_write(process, at, stub, size))
+	h->original = at + stub.original;
+	stub_frame_write(&h->plan, &stub, &frame_places, frame);
+	if (inject_process_write(process, at, stub.bytes, stub.size) ||
+	    inject_process_write(process, frame_places.frame, frame, sizeof(frame)))
 		return -EFAULT;
 	hook_patch_write(&h->plan, at, h->now);
 	return 0;

@@ -71,6 +71,13 @@ struct hook_memory {
 	size_t nr_stubs; /* that are there already */
 };
 
+/* Where the call frame information of a stub lies; its number may be ALLOC_NR_STUBS: the end. */
+static inline uint64_t hook_frame_at(uint64_t code, const struct alloc_payload *payload,
+				     uint32_t stub)
+{
+	return code + payload->head.size + (uint64_t)stub * ALLOC_FRAME_SIZE;
+}
+
 /*
  * Writes the stubs into the process, where nothing jumps to them yet. 0; -ERANGE: a function is too
  * far away; -EFAULT.

@@ -117,3 +117,20 @@ many_recordings() { # COMMAND...
 	awk -v what="$BATS_TEST_DESCRIPTION: ${1##*/}" '/ all:| recordings,/ { print "# " what ": " $0 }' "$BATS_TEST_TMPDIR/judged" >&3
 	[ -z "$bad" ]
 }
+
+# Records a program that only allocates. The recorder reads the code of the hooks when the first sample lands in it, so
+# the first second is left out: on a busy machine that takes a while. OPTIONS...
+stacks_through_hooks_are_complete() {
+	local share samples hooks
+	"${as[@]}" "$TARGETS/alloc_pairs" 600000 3>&- &
+	pids+=($!)
+	"${as[@]}" "$SPROF" record -q -F 999 -d 5s --alloc=64k -o "$data" "$@" -p $!
+	"$SPROF" fold --column cpu --from=1s "$data" | sed 's/;\[no kernel stack\]//' >"$BATS_TEST_TMPDIR/folded" # timer sees none
+	read -r samples share _ < <(awk -f "$BATS_TEST_DIRNAME/../frames.awk" -f "$BATS_TEST_DIRNAME/../completeness.awk" \
+		"$BATS_TEST_TMPDIR/folded" | tee "$BATS_TEST_TMPDIR/share")
+	hooks=$(awk '/;main;pairs;(.*;)?\[allocation hook\]/ { n += $NF } END { print n + 0 }' "$BATS_TEST_TMPDIR/folded")
+	cat "$BATS_TEST_TMPDIR/share"
+	echo "$hooks in hooks"
+	awk -v share="$share" 'BEGIN { exit !(share >= 99) }'
+	((hooks > samples / 50))
+}

@@ -2,7 +2,8 @@
  * What the recorder and the allocation hooks inside a target share. In the target lie, near the
  * allocator's code:
  *
- *	code	ALLOC_CODE_SIZE		the payload, then a stub for each hooked function
+ *	code	ALLOC_CODE_SIZE		the payload with its call frame information, then that of
+ *					the stubs, then a stub for each hooked function
  *	private	struct alloc_private	counters and filter; zeros in a forked child
  *
  * and anywhere else struct alloc_shared (a memfd that the recorder maps too), the walk_space and
@@ -20,13 +21,16 @@
 
 #include <linux/types.h>
 
+#include "core/portable/described_code.h"
 #include "core/portable/ring.h"
 #include "sampler/agent/region.h"
 
-#define ALLOC_MAGIC 0x31434f4c4c415253ull /* "SRALLOC1" */
+#define ALLOC_MAGIC DESCRIBED_CODE_MAGIC
 
 #define ALLOC_CODE_SIZE 65536u
 #define ALLOC_STUBS_AT 32768u /* stubs begin here, behind the payload */
+#define ALLOC_NR_STUBS 128u
+#define ALLOC_FRAME_SIZE 64u /* of the call frame information of a stub */
 #define ALLOC_NR_COUNTERS 1024u
 /*
  * The counter of a thread: the low half of its thread pointer times the hash, of which the upper
@@ -82,8 +86,7 @@ static inline int alloc_entry_is_tensor(__u32 entry)
 
 /* At the start of the payload. */
 struct alloc_payload {
-	__u64 magic;
-	__u32 size, pad;
+	struct described_code head;
 	__u32 entries[NR_ALLOC_ENTRIES];
 };
 _Static_assert(sizeof(struct alloc_payload) == 72, "no holes");

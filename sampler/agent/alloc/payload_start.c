@@ -3,14 +3,15 @@
 
 _Static_assert(ALLOC_MAGIC == 0x31434f4c4c415253 && NR_ALLOC_ENTRIES == 14, "as below");
 __asm__(".section .payload, \"ax\"\n"
-	".hidden agent_payload_end, alloc_slow_malloc, alloc_slow_calloc, alloc_slow_realloc\n"
+	".hidden agent_payload_frames, agent_payload_frames_end\n"
+	".hidden alloc_slow_malloc, alloc_slow_calloc, alloc_slow_realloc\n"
 	".hidden alloc_slow_aligned, alloc_slow_posix_aligned, alloc_slow_free\n"
 	".hidden alloc_slow_new, alloc_slow_new_aligned, alloc_slow_python_malloc\n"
 	".hidden alloc_slow_python_calloc, alloc_slow_python_realloc, alloc_slow_python_free\n"
 	".hidden alloc_slow_tensor, alloc_slow_tensor_short\n"
 	"header:\n"
 	"	.quad 0x31434f4c4c415253\n"
-	"	.long agent_payload_end - header, 0\n"
+	"	.long agent_payload_frames_end - header, agent_payload_frames - header\n"
 	"	.long alloc_slow_malloc - header\n"
 	"	.long alloc_slow_calloc - header\n"
 	"	.long alloc_slow_realloc - header\n"

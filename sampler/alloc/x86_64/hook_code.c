@@ -287,12 +287,12 @@ static void put_jump_anywhere(struct code *c, const uint8_t *function)
 }
 
 /*
- * Goes on in the function. Returns its whole address for callers from the slow path; 0: an
+ * Goes on in the function. Returns where all of it can be entered from the slow path; 0: an
  * instruction cannot be moved there.
  */
-static uint64_t put_original(struct code *c, const struct hook_plan *p)
+static size_t put_original(struct code *c, const struct hook_plan *p)
 {
-	uint64_t resume = c->address + c->size, original;
+	size_t resume = c->size, original;
 
 	if (p->is_slot) {
 		put_jump_anywhere(c, p->was);
@@ -302,9 +302,9 @@ static uint64_t put_original(struct code *c, const struct hook_plan *p)
 		return 0;
 	if (p->again)
 		return resume;
-	original = c->address + c->size;
+	original = c->size;
 	put(c, p->was, p->kept);
-	code_put_jump(c, resume);
+	code_put_jump(c, c->address + resume);
 	return original;
 }
 
@@ -330,13 +330,12 @@ static void put_slow(struct code *c, const struct hook_plan *p, const struct hoo
 	code_put_jump(c, places->slow);
 }
 
-size_t hook_stub_write(const struct hook_plan *p, const struct hook_kind *kind,
-		       const struct hook_places *places, uint8_t *ret_code, uint64_t *ret_original)
+bool hook_stub_make(const struct hook_plan *p, const struct hook_kind *kind,
+		    const struct hook_places *places, struct hook_stub *ret)
 {
 	const struct shape *shape = &shapes[kind->entry];
 	struct code code = { .address = places->stub }, *c = &code;
 	struct exits x = { { 0 }, { 0 } };
-	uint64_t original;
 
 	if (shape->always) {
 		PUT(0xe9, 0, 0, 0, 0); /* jmp slow */
@@ -357,19 +356,22 @@ size_t hook_stub_write(const struct hook_plan *p, const struct hook_kind *kind,
 	/* After the countdown, so the slow path finds that done. */
 	if (shape->block)
 		put_filter(c, places, shape->block, &x);
-	original = put_original(c, p);
+	ret->resume = c->size;
+	ret->original = put_original(c, p);
+	ret->slow = c->size;
 	for (size_t i = 0; i < 3; i++)
 		land(c, x.slow[i]);
-	put_slow(c, p, kind, places, original);
-	if (!original || c->bad || c->size > HOOK_STUB_CODE)
-		return 0;
-	memcpy(ret_code, c->bytes, c->size);
-	*ret_original = original;
+	put_slow(c, p, kind, places, c->address + ret->original);
+	if (!ret->original || c->bad || c->size > HOOK_STUB_CODE)
+		return false;
+	ret->nr_code = ret->size = c->size;
+	memcpy(ret->bytes, c->bytes, c->size);
 	if (!p->is_slot)
-		return c->size;
-	memset(ret_code + c->size, 0xcc, HOOK_STUB_CODE - c->size);
-	memcpy(ret_code + HOOK_STUB_CODE, p->was, p->length);
-	return HOOK_STUB_MAX;
+		return true;
+	ret->size = HOOK_STUB_MAX;
+	memset(ret->bytes + c->size, 0xcc, HOOK_STUB_CODE - c->size);
+	memcpy(ret->bytes + HOOK_STUB_CODE, p->was, p->length);
+	return true;
 }
 
 /* Allocation functions have three arguments, so may_run_again() lets rcx, r8 and r9 be changed. */

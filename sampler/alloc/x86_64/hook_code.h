@@ -30,6 +30,7 @@
 #define HOOK_STUB_MAX 256u
 /* Bytes of its code. Behind it stands the function that a slot has held. */
 #define HOOK_STUB_CODE (HOOK_STUB_MAX - 8u)
+_Static_assert(ALLOC_STUBS_AT + ALLOC_NR_STUBS * HOOK_STUB_MAX == ALLOC_CODE_SIZE, "all are used");
 
 /*
  * How a function can be hooked. Or a slot: a word of memory, at `function`, that holds the address
@@ -78,12 +79,17 @@ struct hook_kind {
  */
 const char *hook_plan_refuses(const struct hook_plan *plan, enum alloc_entry entry);
 
-/*
- * Writes the stub, at most HOOK_STUB_MAX bytes, and returns its size; 0: an instruction cannot be
- * moved that far. *ret_original: the way into the function past the hook.
- */
-size_t hook_stub_write(const struct hook_plan *plan, const struct hook_kind *kind,
-		       const struct hook_places *places, uint8_t *ret_code, uint64_t *ret_original);
+struct hook_stub {
+	uint8_t bytes[HOOK_STUB_MAX];
+	size_t size;	/* of all, */
+	size_t nr_code; /* and of its code */
+	/* Offsets of the parts of the code: see above. `original` may be `resume`. */
+	size_t resume, original, slow;
+};
+
+/* Makes the stub that is to lie at places->stub. false: an instruction cannot be moved that far. */
+bool hook_stub_make(const struct hook_plan *plan, const struct hook_kind *kind,
+		    const struct hook_places *places, struct hook_stub *ret);
 
 /* Fills plan->length bytes of the hooked function. The stub must be within 2 GiB. */
 void hook_patch_write(const struct hook_plan *plan, uint64_t stub, uint8_t *ret_bytes);

@@ -87,6 +87,14 @@ needs_library() { # NAME
 	[ -z "$(grep -vF '[incomplete: guessed callers]' "$BATS_TEST_TMPDIR/folded" | grep -F '[jit]')" ]
 }
 
+@test "stacks through the hooks are complete" {
+	stacks_through_hooks_are_complete -s ebpf
+}
+
+@test "copied stacks through the hooks are complete" {
+	stacks_through_hooks_are_complete -s perf
+}
+
 @test "a static program is sampled from its first instruction on, and its status is handed on" {
 	printf '#include <stdlib.h>\nint main(void) { for (int i = 0; i < 100000; i++) if (!malloc(1000)) return 1; return 7; }\n' >"$BATS_TEST_TMPDIR/some.c"
 	cc -O0 -g -static -o "$BATS_TEST_TMPDIR/some" "$BATS_TEST_TMPDIR/some.c"

@@ -36,6 +36,12 @@ record() {
 	"$SPROF" fold --column cpu "$data" | grep -c site_
 }
 
+@test "stacks through the hooks are complete" {
+	as_nobody
+	needs_attach
+	stacks_through_hooks_are_complete -s timer
+}
+
 # Signals come all the time while hooks are written and removed; the program checks its blocks itself.
 # bats test_tags=full
 @test "hooks come and go under the timers of a recorder" {

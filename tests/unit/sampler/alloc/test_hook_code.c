@@ -60,14 +60,15 @@ static void hook(struct world *w, const struct hook_kind *kind)
 		.filter = (uint64_t)(uintptr_t)w->filter,
 		.slow = (uint64_t)(uintptr_t)w->way,
 	};
+	struct hook_stub stub;
 	struct hook_plan p;
-	uint64_t original;
 	const char *why;
 
 	assert_int_equal(
 		hook_plan_make(w->function, CODE_SIZE, (uint64_t)(uintptr_t)w->function, &p, &why),
 		0);
-	assert_true(hook_stub_write(&p, kind, &places, w->stub, &original) > 0);
+	assert_true(hook_stub_make(&p, kind, &places, &stub));
+	memcpy(w->stub, stub.bytes, stub.size);
 	hook_patch_write(&p, places.stub, w->function);
 }
 
@@ -173,11 +174,13 @@ static three *hook_slot(struct world *w, three *slot, const struct hook_kind *ki
 		.filter = (uint64_t)(uintptr_t)w->filter,
 		.slow = (uint64_t)(uintptr_t)w->way,
 	};
-	uint64_t original;
+	struct hook_stub stub;
 	struct hook_plan p;
 
 	hook_plan_slot((uint64_t)(uintptr_t)&slot, (uint64_t)(uintptr_t)slot, &p);
-	assert_int_equal(hook_stub_write(&p, kind, &places, w->stub, &original), HOOK_STUB_MAX);
+	assert_true(hook_stub_make(&p, kind, &places, &stub));
+	assert_int_equal(stub.size, HOOK_STUB_MAX);
+	memcpy(w->stub, stub.bytes, stub.size);
 	hook_patch_write(&p, places.stub, (uint8_t *)&slot);
 	assert_memory_equal(w->stub + HOOK_STUB_CODE, p.was, sizeof(slot));
 	return slot;
