@@ -94,26 +94,33 @@ static void run_on(const struct entry_stop *s, int status, enum __ptrace_request
 		ptrace(how, s->pid, NULL, (void *)(uintptr_t)(status >> 16 ? 0 : signal));
 }
 
-/* Makes the stopped program call prctl(PR_SET_PDEATHSIG, signal) at its entry point. */
+/*
+ * Makes the stopped program call prctl(PR_SET_PDEATHSIG, signal) at its entry point. Its signals
+ * are blocked meanwhile, or the step would end in a handler and leave the handler's mask behind.
+ */
 static int set_death_signal(struct entry_stop *s, int signal)
 {
 	const uint64_t arguments[6] = { PR_SET_PDEATHSIG, (uint64_t)signal };
-	uint64_t until = monotonic_ns() + LIMIT_NS;
+	uint64_t until = monotonic_ns() + LIMIT_NS, all = ~0ull, mask;
 	struct user_regs_struct was, regs;
 	int err, status;
 
-	if (ptrace(PTRACE_GETREGS, s->pid, NULL, &was))
+	if (ptrace(PTRACE_GETREGS, s->pid, NULL, &was) ||
+	    ptrace(PTRACE_GETSIGMASK, s->pid, (void *)sizeof(mask), &mask) ||
+	    ptrace(PTRACE_SETSIGMASK, s->pid, (void *)sizeof(all), &all))
 		return -errno;
 	regs = was;
 	inject_regs_jump(&regs, s->entry, inject_regs_sp(&was));
 	inject_regs_set_call(&regs, SYS_prctl, arguments);
 	err = poke(s, entry_system_call);
-	if (err || ptrace(PTRACE_SETREGS, s->pid, NULL, &regs) ||
-	    ptrace(PTRACE_SINGLESTEP, s->pid, NULL, NULL))
-		return err ? err : -errno;
-	while (!(err = await(s, until, &status)) && WSTOPSIG(status) != SIGTRAP)
+	if (!err && (ptrace(PTRACE_SETREGS, s->pid, NULL, &regs) ||
+		     ptrace(PTRACE_SINGLESTEP, s->pid, NULL, NULL)))
+		err = -errno;
+	while (!err && !(err = await(s, until, &status)) && WSTOPSIG(status) != SIGTRAP)
 		run_on(s, status, PTRACE_SINGLESTEP);
 	if (!err && ptrace(PTRACE_SETREGS, s->pid, NULL, &was))
+		err = -errno;
+	if (ptrace(PTRACE_SETSIGMASK, s->pid, (void *)sizeof(mask), &mask) && !err)
 		err = -errno;
 	return err;
 }
@@ -193,7 +200,7 @@ int entry_stop_release(struct entry_stop *s)
 	uint64_t until = monotonic_ns() + LIMIT_NS;
 	int err, status;
 
-	if (ptrace(PTRACE_SEIZE, s->pid, NULL, NULL) ||
+	if (ptrace(PTRACE_SEIZE, s->pid, NULL, (void *)(uintptr_t)PTRACE_O_EXITKILL) ||
 	    ptrace(PTRACE_INTERRUPT, s->pid, NULL, NULL))
 		return -errno;
 	while (!(err = await(s, until, &status)) && status >> 16 != PTRACE_EVENT_STOP)

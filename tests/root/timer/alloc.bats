@@ -36,6 +36,16 @@ record() {
 	"$SPROF" fold --column cpu "$data" | grep -c site_
 }
 
+# Our timers run while the program goes round at its entry point. It must not be left with a handler's signal mask.
+@test "a program that is started blocks no signal that it did not block" {
+	needs_attach
+	grep SigBlk /proc/self/status >"$BATS_TEST_TMPDIR/before"
+	for _ in 1 2 3 4 5 6; do
+		"$SPROF" record -q -s timer -F 999 -o "$data" --alloc=64k -- grep SigBlk /proc/self/status >"$BATS_TEST_TMPDIR/during"
+		diff "$BATS_TEST_TMPDIR/before" "$BATS_TEST_TMPDIR/during"
+	done
+}
+
 @test "stacks through the hooks are complete" {
 	as_nobody
 	needs_attach
