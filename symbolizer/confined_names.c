@@ -23,6 +23,7 @@
 #include "symbolizer/lookup/file_requests.h"
 #include "symbolizer/runtime/jitdump.h"
 #include "symbolizer/module_names.h"
+#include "symbolizer/name_runs.h"
 #include "symbolizer/names_answer.h"
 #include "symbolizer/lookup/names_budget.h"
 #include "symbolizer/runtime/perf_map.h"
@@ -37,7 +38,7 @@
 struct order {
 	struct profile_module module;  /* without strings */
 	uint64_t nr_addresses, prefix; /* see struct handed_files */
-	bool has_fd[2], is_kept, matters, no_inlines;
+	bool has_fd[2], is_kept, matters, no_inlines, with_runs;
 	char path[PATH_MAX];
 	char debug_dir[PATH_MAX]; /* "": the default one */
 };
@@ -89,6 +90,7 @@ static void find_names(int socket)
 	struct file_asker asker;
 	int addresses, answer;
 	struct order order;
+	size_t nr;
 
 	if (!receive_order(socket, &order, files.fds, &addresses, &answer))
 		return;
@@ -100,9 +102,13 @@ static void find_names(int socket)
 	files.is_kept = order.is_kept;
 	files.prefix = order.prefix;
 	files.broker = &asker.broker;
-	wants = add_frames(p, files.module, addresses, order.nr_addresses);
-	if (!symbol_module_init_handed(&module, p, order.matters, &opts, &files))
-		module_names_find(p, files.module, &module, wants, order.nr_addresses);
+	nr = order.nr_addresses;
+	wants = add_frames(p, files.module, addresses, nr);
+	if (!symbol_module_init_handed(&module, p, order.matters, &opts, &files)) {
+		if (order.with_runs)
+			nr = name_runs_widen(p, &module, &wants, nr);
+		module_names_find(p, files.module, &module, wants, nr);
+	}
 	names_answer_write(&bytes, p, order.nr_addresses);
 	if (!full_write(answer, bytes.data, bytes.size))
 		file_asker_finish(&asker);
@@ -173,7 +179,8 @@ static int take_answer(struct dialog *d, size_t *ret_named)
 
 	if (err)
 		return err;
-	err = names_answer_read(bytes, size, d->profile, kind, d->wants, d->nr, ret_named);
+	err = names_answer_read(bytes, size, d->profile, kind, d->wants, d->nr, d->order.with_runs,
+				ret_named);
 	munmap(bytes, size);
 	return err;
 }
@@ -250,6 +257,7 @@ static void fill_order(struct dialog *d, bool matters)
 	d->order.nr_addresses = d->nr;
 	d->order.matters = matters;
 	d->order.no_inlines = d->opts->no_inlines;
+	d->order.with_runs = d->opts->with_runs && m->kind == MODULE_ELF;
 	strncpy(d->order.path, profile_str(d->profile, m->path), sizeof(d->order.path) - 1);
 	if (d->opts->debug_dir)
 		strncpy(d->order.debug_dir, d->opts->debug_dir, sizeof(d->order.debug_dir) - 1);

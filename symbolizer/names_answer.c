@@ -12,9 +12,37 @@
 #include "core/base/buffer.h"
 #include "core/base/cursor.h"
 #include "symbolizer/module_names.h"
+#include "symbolizer/name_runs.h"
 
 #define STRING_MAX (1u << 20) /* bytes; names of C++ templates reach some ten thousand */
 #define LOCATIONS_MAX 4096    /* of one address */
+
+static void write_locations(struct buffer *b, const struct profile *p,
+			    const struct profile_frame *f)
+{
+	buffer_add_varint(b, f->nr_locations);
+	for (size_t i = 0; i < f->nr_locations; i++) {
+		const struct profile_location *l = &p->locations[f->first_location + i];
+
+		buffer_add_varint(b, l->function);
+		buffer_add_varint(b, l->line);
+	}
+}
+
+static void write_runs(struct buffer *b, const struct profile *p, size_t nr_frames)
+{
+	size_t nr = 0;
+	struct profile_frame *runs = p->nr_frames > nr_frames ? name_runs_of(p, &nr) : NULL;
+	uint64_t last = 0;
+
+	buffer_add_varint(b, nr);
+	for (size_t i = 0; i < nr; i++) {
+		buffer_add_varint(b, runs[i].address - last);
+		write_locations(b, p, &runs[i]);
+		last = runs[i].address;
+	}
+	free(runs);
+}
 
 void names_answer_write(struct buffer *b, const struct profile *p, size_t nr_frames)
 {
@@ -36,17 +64,9 @@ void names_answer_write(struct buffer *b, const struct profile *p, size_t nr_fra
 		buffer_add_varint(b, f->start_line);
 		buffer_add_varint(b, f->kind == FUNCTION_UNKNOWN);
 	}
-	for (size_t i = 0; i < nr_frames; i++) {
-		const struct profile_frame *f = &p->frames[i];
-
-		buffer_add_varint(b, f->nr_locations);
-		for (size_t k = 0; k < f->nr_locations; k++) {
-			const struct profile_location *l = &p->locations[f->first_location + k];
-
-			buffer_add_varint(b, l->function);
-			buffer_add_varint(b, l->line);
-		}
-	}
+	for (size_t i = 0; i < nr_frames; i++)
+		write_locations(b, p, &p->frames[i]);
+	write_runs(b, p, nr_frames);
 }
 
 struct reader {
@@ -145,8 +165,41 @@ static bool read_frame(struct reader *r, uint32_t frame, struct profile_location
 	return true;
 }
 
+/* Is the address near one of `wants`, which are searched from *at on? */
+static bool is_near(const struct wanted_name *wants, size_t nr, size_t *at, uint64_t address)
+{
+	while (*at < nr && wants[*at].address + NAME_RUNS_REACH < address)
+		++*at;
+	return *at < nr && address + NAME_RUNS_REACH >= wants[*at].address;
+}
+
+static bool read_runs(struct reader *r, const struct wanted_name *wants, size_t nr_wants,
+		      struct profile_location *locations)
+{
+	uint64_t address = 0, step;
+	size_t nr, named = 0, at = 0;
+	uint32_t module;
+
+	if (!read_count(r, 2, &nr))
+		return false;
+	if (!nr)
+		return true;
+	if (!nr_wants)
+		return false;
+	module = name_runs_module(r->profile, wants[0].module);
+	for (size_t i = 0; i < nr; i++) {
+		if (!cursor_get(&r->bytes, &step) || (i && !step) || address + step < address)
+			return false;
+		address += step;
+		if (!is_near(wants, nr_wants, &at, address) ||
+		    !read_frame(r, profile_frame(r->profile, module, address), locations, &named))
+			return false;
+	}
+	return true;
+}
+
 int names_answer_read(const uint8_t *bytes, size_t size, struct profile *p, enum function_kind kind,
-		      const struct wanted_name *wants, size_t nr, size_t *ret_named)
+		      const struct wanted_name *wants, size_t nr, bool with_runs, size_t *ret_named)
 {
 	struct reader r = { .bytes = { .at = bytes, .end = bytes + size }, .profile = p };
 	struct profile_location *locations = xcalloc(LOCATIONS_MAX, sizeof(*locations));
@@ -155,6 +208,7 @@ int names_answer_read(const uint8_t *bytes, size_t size, struct profile *p, enum
 	*ret_named = 0;
 	for (size_t i = 0; sound && i < nr; i++)
 		sound = read_frame(&r, wants[i].frame, locations, ret_named);
+	sound = sound && read_runs(&r, wants, with_runs ? nr : 0, locations);
 	free(locations);
 	free(r.strings);
 	free(r.functions);

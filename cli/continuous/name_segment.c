@@ -97,6 +97,7 @@ static uint64_t look_up(struct lookup *l, struct profile *p)
 		.open_root = open_root,
 		.kernel_symbol = l->parts->ops == &source_ebpf ? kernel_symbol : NULL,
 		.skip_module = skip_module,
+		.with_runs = !l->beside, /* for the addresses of later segments */
 		.context = l,
 	};
 	struct symbolizer_stats stats;

@@ -78,6 +78,8 @@ struct profile_module {
 		uint32_t pid;
 		uint32_t function_kind; /* MODULE_NAMED: enum function_kind of its frames */
 		uint32_t code_name; /* MODULE_PYTHON: string: qualified name of the code object */
+		/* MODULE_ELF: 1: each frame begins a run of addresses (names_folder.h) */
+		uint32_t begins_runs;
 	};
 	uint8_t kind; /* enum module_kind */
 	uint8_t build_id_size;

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "core/base/alloc.h"
+#include "core/base/search.h"
 #include "core/profile/profile.h"
 #include "core/profile/source.h"
 #include "core/recording/recfile.h"
@@ -21,6 +22,7 @@
 
 #define NAME_SIZE (2 * BUILD_ID_MAX + 1)
 #define MAX_NAMES_BYTES (256u << 20) /* of a file that is read */
+#define MAX_RUNS (1u << 16)	     /* of a file, so that it is read quickly in each segment */
 
 /* The frames of one module, by address. */
 struct by_address {
@@ -76,6 +78,14 @@ static bool same_build(const struct profile_module *a, const struct profile_modu
 	       !memcmp(a->build_id, b->build_id, a->build_id_size);
 }
 
+static void mark_used(int names, const struct profile_module *m)
+{
+	char name[NAME_SIZE];
+
+	name_of(m, name);
+	utimensat(names, name, NULL, AT_SYMLINK_NOFOLLOW);
+}
+
 /* Reads the names that are kept for a module; NULL: there are none. */
 static struct profile *read_names(int names, const struct profile_module *m)
 {
@@ -101,19 +111,57 @@ static struct profile *read_names(int names, const struct profile_module *m)
 	return p;
 }
 
-/* The frames with the build-id of `m`, by address. Several modules may have it. */
-static struct by_address *sort_frames(const struct profile *p, const struct profile_module *m,
-				      size_t *ret_nr)
-{
-	struct by_address *sorted = xcalloc(p->nr_frames + 1, sizeof(*sorted));
-	size_t nr = 0;
+/* What is kept for a build-id, by address: single frames, or those that begin runs. */
+struct kept_frames {
+	const struct profile *p;
+	struct by_address *sorted[2];
+	size_t nr[2];
+};
 
-	for (size_t i = 0; i < p->nr_frames; i++)
-		if (same_build(&p->modules[p->frames[i].module], m))
-			sorted[nr++] = (struct by_address){ p->frames[i].address, (uint32_t)i };
-	qsort(sorted, nr, sizeof(*sorted), compare);
-	*ret_nr = nr;
-	return sorted;
+/* Several modules may have the build-id of `m`. */
+static void kept_init(struct kept_frames *k, const struct profile *p,
+		      const struct profile_module *m)
+{
+	*k = (struct kept_frames){ .p = p };
+	for (int runs = 0; runs < 2; runs++) {
+		struct by_address *sorted = xcalloc(p->nr_frames + 1, sizeof(*sorted));
+
+		for (size_t i = 0; i < p->nr_frames; i++) {
+			const struct profile_module *of = &p->modules[p->frames[i].module];
+
+			if (same_build(of, m) && (of->begins_runs != 0) == runs)
+				sorted[k->nr[runs]++] =
+					(struct by_address){ p->frames[i].address, (uint32_t)i };
+		}
+		qsort(sorted, k->nr[runs], sizeof(*sorted), compare);
+		k->sorted[runs] = sorted;
+	}
+}
+
+static void kept_fini(struct kept_frames *k)
+{
+	free(k->sorted[0]);
+	free(k->sorted[1]);
+}
+
+/* The frame that begins the run of an address; PROFILE_NONE: it is in none. */
+static uint32_t kept_run(const struct kept_frames *k, uint64_t address)
+{
+	const struct by_address *runs = k->sorted[1];
+	size_t nr = SEARCH(i, k->nr[1], runs[i].address <= address);
+
+	return nr && k->p->frames[runs[nr - 1].frame].nr_locations ? runs[nr - 1].frame
+								   : PROFILE_NONE;
+}
+
+/* The frame with the names of an address; PROFILE_NONE: it was not looked up. */
+static uint32_t kept_find(const struct kept_frames *k, uint64_t address)
+{
+	const struct by_address want = { address, 0 };
+	const struct by_address *found =
+		bsearch(&want, k->sorted[0], k->nr[0], sizeof(want), compare);
+
+	return found ? found->frame : kept_run(k, address);
 }
 
 /* Copies functions of one profile to another when they are needed. */
@@ -169,25 +217,23 @@ static void copy_names(struct copying *c, uint32_t from, uint32_t to)
 static void name_module(const struct profile *kept, struct profile *p, uint32_t module,
 			const uint32_t *frames, size_t nr, bool *known)
 {
-	size_t nr_sorted;
-	struct by_address *sorted = sort_frames(kept, &p->modules[module], &nr_sorted);
+	struct kept_frames k;
 	struct copying c;
 
+	kept_init(&k, kept, &p->modules[module]);
 	copying_init(&c, kept, p);
 	for (size_t i = 0; i < nr; i++) {
-		const struct by_address want = { p->frames[frames[i]].address, 0 };
-		const struct by_address *found =
-			bsearch(&want, sorted, nr_sorted, sizeof(*sorted), compare);
+		uint32_t found = kept_find(&k, p->frames[frames[i]].address);
 
-		if (!found)
+		if (found == PROFILE_NONE)
 			continue;
 		if (known)
 			known[frames[i]] = true;
-		if (!p->frames[frames[i]].nr_locations && kept->frames[found->frame].nr_locations)
-			copy_names(&c, found->frame, frames[i]);
+		if (!p->frames[frames[i]].nr_locations && kept->frames[found].nr_locations)
+			copy_names(&c, found, frames[i]);
 	}
 	copying_fini(&c);
-	free(sorted);
+	kept_fini(&k);
 }
 
 void names_folder_read(int names, struct profile *p, bool *known)
@@ -203,12 +249,14 @@ void names_folder_read(int names, struct profile *p, bool *known)
 			kept = read_names(names, &p->modules[m]);
 		if (kept)
 			name_module(kept, p, (uint32_t)m, f.frames + f.first[m], nr, known);
+		if (kept && known)
+			mark_used(names, &p->modules[m]);
 		profile_free(kept);
 	}
 	frames_fini(&f);
 }
 
-/* Puts a frame of the module, with its names, into the vocabulary of a file of names. */
+/* Puts a frame, with its names, into the vocabulary of a file of names. */
 static void add_frame(struct copying *c, uint32_t module, uint32_t frame)
 {
 	uint32_t to = profile_frame(c->to, module, c->from->frames[frame].address);
@@ -217,60 +265,77 @@ static void add_frame(struct copying *c, uint32_t module, uint32_t frame)
 		copy_names(c, frame, to);
 }
 
-static void add_frames(const struct profile *from, struct profile *to, uint32_t module,
-		       const uint32_t *frames, size_t nr)
+/* A file of names while it is written. */
+struct names_file {
+	struct recfile *file;
+	struct profile *p;
+	uint32_t modules[2]; /* of single frames, and of those that begin runs */
+};
+
+/* Adds frames of one of the two kinds, but not the end of a run that goes on in `others`. */
+static void add_frames(struct names_file *f, const struct kept_frames *k,
+		       const struct kept_frames *others, int runs)
 {
 	struct copying c;
 
-	copying_init(&c, from, to);
-	for (size_t i = 0; i < nr; i++)
-		add_frame(&c, module, frames[i]);
+	copying_init(&c, k->p, f->p);
+	for (size_t i = 0; i < k->nr[runs]; i++) {
+		const struct by_address *at = &k->sorted[runs][i];
+
+		if (runs && !k->p->frames[at->frame].nr_locations &&
+		    kept_run(others, at->address) != PROFILE_NONE)
+			continue;
+		add_frame(&c, f->modules[runs], at->frame);
+	}
 	copying_fini(&c);
 }
 
-static uint32_t copy_module(const struct profile *from, uint32_t id, struct profile *to)
-{
-	struct profile_module m = from->modules[id];
-
-	m.path = profile_cstring(to, profile_str(from, m.path));
-	return profile_module(to, &m);
-}
-
-static int write_file(int names, const char *name, const struct profile *kept,
-		      const struct profile *p, uint32_t module, const uint32_t *frames, size_t nr)
+/* Creates the file under another name. */
+static int create_file(struct names_file *f, int names, const char *next,
+		       const struct profile *from, uint32_t module)
 {
 	const struct recfile_meta meta = { .version = SPROF_VERSION };
-	struct by_address *sorted = NULL;
-	char next[NAME_SIZE + 8];
-	struct recfile *w = NULL;
-	struct profile *v;
-	size_t nr_kept = 0;
-	uint32_t id;
+	struct profile_module m = from->modules[module];
 	int fd, err;
 
-	snprintf(next, sizeof(next), ".%s", name);
 	unlinkat(names, next, 0);
 	fd = openat(names, next, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	err = fd < 0 ? -errno : recfile_create_in(fd, &meta, &w);
+	err = fd < 0 ? -errno : recfile_create_in(fd, &meta, &f->file);
 	if (err)
 		return err;
-	v = recfile_vocabulary(w);
-	id = copy_module(p, module, v);
-	if (kept)
-		sorted = sort_frames(kept, &p->modules[module], &nr_kept);
-	if (sorted) {
-		uint32_t *ids = xcalloc(nr_kept + 1, sizeof(*ids));
-
-		for (size_t i = 0; i < nr_kept; i++)
-			ids[i] = sorted[i].frame;
-		add_frames(kept, v, id, ids, nr_kept);
-		free(ids);
-		free(sorted);
+	f->p = recfile_vocabulary(f->file);
+	m.path = profile_cstring(f->p, profile_str(from, m.path));
+	for (uint32_t runs = 0; runs < 2; runs++) {
+		m.begins_runs = runs;
+		f->modules[runs] = profile_module(f->p, &m);
 	}
-	add_frames(p, v, id, frames, nr);
-	err = recfile_write_symbols(w);
-	err = err ? err : recfile_finish(w, NULL, 0);
-	recfile_free(w);
+	return 0;
+}
+
+static int write_file(int names, const struct kept_frames *kept, const struct profile *p,
+		      uint32_t module)
+{
+	struct kept_frames new;
+	char name[NAME_SIZE], next[NAME_SIZE + 8];
+	struct names_file f;
+	int err;
+
+	name_of(&p->modules[module], name);
+	snprintf(next, sizeof(next), ".%s", name);
+	err = create_file(&f, names, next, p, module);
+	if (err)
+		return err;
+	kept_init(&new, p, &p->modules[module]);
+	for (int runs = 0; runs < 2; runs++) {
+		if (kept->p)
+			add_frames(&f, kept, &new, runs);
+		if (!runs || kept->nr[1] < MAX_RUNS)
+			add_frames(&f, &new, kept, runs);
+	}
+	kept_fini(&new);
+	err = recfile_write_symbols(f.file);
+	err = err ? err : recfile_finish(f.file, NULL, 0);
+	recfile_free(f.file);
 	if (!err && renameat(names, next, names, name))
 		err = -errno;
 	if (err)
@@ -279,19 +344,13 @@ static int write_file(int names, const char *name, const struct profile *kept,
 }
 
 /* Does the file hold all of these frames? */
-static bool has_all(const struct profile *kept, const struct profile *p, uint32_t module,
-		    const uint32_t *frames, size_t nr)
+static bool has_all(const struct kept_frames *kept, const struct profile *p, const uint32_t *frames,
+		    size_t nr)
 {
 	bool all = true;
-	size_t nr_sorted;
-	struct by_address *sorted = sort_frames(kept, &p->modules[module], &nr_sorted);
 
-	for (size_t i = 0; i < nr && all; i++) {
-		const struct by_address want = { p->frames[frames[i]].address, 0 };
-
-		all = bsearch(&want, sorted, nr_sorted, sizeof(*sorted), compare) != NULL;
-	}
-	free(sorted);
+	for (size_t i = 0; i < nr && all; i++)
+		all = kept_find(kept, p->frames[frames[i]].address) != PROFILE_NONE;
 	return all;
 }
 
@@ -299,14 +358,16 @@ static int write_module(int names, const struct profile *p, uint32_t module, con
 			size_t nr)
 {
 	struct profile *kept = read_names(names, &p->modules[module]);
-	char name[NAME_SIZE];
+	struct kept_frames k = { 0 };
 	int err = 0;
 
-	name_of(&p->modules[module], name);
-	if (kept && has_all(kept, p, module, frames, nr))
-		utimensat(names, name, NULL, AT_SYMLINK_NOFOLLOW);
+	if (kept)
+		kept_init(&k, kept, &p->modules[module]);
+	if (kept && has_all(&k, p, frames, nr))
+		mark_used(names, &p->modules[module]);
 	else
-		err = write_file(names, name, kept, p, module, frames, nr);
+		err = write_file(names, &k, p, module);
+	kept_fini(&k);
 	profile_free(kept);
 	return err;
 }
@@ -321,7 +382,8 @@ int names_folder_write(int names, const struct profile *p)
 		size_t nr = f.first[m + 1] - f.first[m];
 		int err = 0;
 
-		if (nr && names_folder_has(&p->modules[m]))
+		/* Runs go with the frames near which they were found. */
+		if (nr && names_folder_has(&p->modules[m]) && !p->modules[m].begins_runs)
 			err = write_module(names, p, (uint32_t)m, f.frames + f.first[m], nr);
 		first = first ? first : err;
 	}

@@ -2,6 +2,9 @@
  * Names of frames, kept once per build-id beside the segments whose frames they name:
  * DIR/names/HEX, where HEX is the build-id. Such a file is a recording without samples: frames of
  * that one ELF file, and their names. A frame without a name in it was looked up and has none.
+ *
+ * A second module of such a file begins_runs: the names of each of its frames hold for all
+ * addresses up to the next one; a frame without a name ends a run, and nothing is known behind it.
  */
 #ifndef SPROF_NAMES_FOLDER_H
 #define SPROF_NAMES_FOLDER_H
@@ -19,7 +22,7 @@ bool names_folder_has(const struct profile_module *module);
 /*
  * Names frames of `p` without a name, in modules with a build-id, if the folder `names` (a
  * descriptor) has their names. known[], NULL or one for each frame, is set for frames that were
- * looked up before, even if they have no name.
+ * looked up before, even if they have no name; files with names of `p` are marked as used then.
  */
 void names_folder_read(int names, struct profile *p, bool *known);
 

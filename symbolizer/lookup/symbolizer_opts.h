@@ -36,6 +36,12 @@ struct symbolizer_opts {
 	void *context;
 	bool no_inlines; /* function names only: DWARF is not read */
 	/*
+	 * Names addresses near those of the profile, too, in the same functions of ELF files: they
+	 * become frames of a module that begins_runs, one for each run of addresses with the same
+	 * names; a frame without a name ends a run. Only done with a sandbox.
+	 */
+	bool with_runs;
+	/*
 	 * The profile was recorded on another machine or before this boot: only files have names
 	 * here.
 	 */

@@ -75,7 +75,9 @@ static void take_names(const uint8_t *data, size_t size)
 	id = profile_module(p, &module);
 	for (uint32_t i = 0; i < NR_FRAMES; i++)
 		wants[i] = (struct wanted_name){ id, profile_frame(p, id, i), i };
-	if (!names_answer_read(data, size, p, FUNCTION_NATIVE, wants, NR_FRAMES, &named)) {
+	if (!names_answer_read(data, size, p, FUNCTION_NATIVE, wants, NR_FRAMES, size % 2,
+			       &named) &&
+	    p->nr_frames == NR_FRAMES) {
 		struct buffer again = { 0 };
 		struct profile *q = profile_new();
 
@@ -86,7 +88,7 @@ static void take_names(const uint8_t *data, size_t size)
 		for (uint32_t i = 0; i < NR_FRAMES; i++)
 			wants[i] = (struct wanted_name){ id, profile_frame(q, id, i), i };
 		if (names_answer_read((uint8_t *)again.data, again.size, q, FUNCTION_NATIVE, wants,
-				      NR_FRAMES, &named) ||
+				      NR_FRAMES, false, &named) ||
 		    q->nr_locations != p->nr_locations)
 			abort();
 		profile_free(q);

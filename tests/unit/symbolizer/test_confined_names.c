@@ -46,9 +46,10 @@ static struct profile *profile_of(const char *path)
 	return p;
 }
 
-static void expect_same_locations(const struct profile *a, const struct profile *b, size_t frame)
+static void expect_same_locations(const struct profile *a, const struct profile *b, size_t of_a,
+				  size_t of_b, bool same_module)
 {
-	const struct profile_frame *f = &a->frames[frame], *g = &b->frames[frame];
+	const struct profile_frame *f = &a->frames[of_a], *g = &b->frames[of_b];
 
 	assert_int_equal(f->nr_locations, g->nr_locations);
 	for (uint32_t i = 0; i < f->nr_locations; i++) {
@@ -64,7 +65,7 @@ static void expect_same_locations(const struct profile *a, const struct profile 
 		assert_string_equal(profile_str(a, x->file), profile_str(b, y->file));
 		assert_int_equal(x->start_line, y->start_line);
 		assert_int_equal(x->kind, y->kind);
-		assert_int_equal(x->module, y->module);
+		assert_true(!same_module || x->module == y->module);
 	}
 }
 
@@ -82,7 +83,7 @@ static size_t expect_same_names(const char *path, struct symbolizer_opts opts)
 	assert_int_equal(a.nr_unnamed, b.nr_unnamed);
 	assert_in_range(b.nr_unnamed, 0, b.nr_frames - 1);
 	for (size_t i = 0; i < here->nr_frames; i++) {
-		expect_same_locations(here, apart, i);
+		expect_same_locations(here, apart, i, i, true);
 		nr_inlined += apart->frames[i].nr_locations > 1;
 	}
 	profile_free(here);
@@ -114,6 +115,58 @@ static void write_source(const char *dir)
 	fputs(source, f);
 	fclose(f);
 	free(path);
+}
+
+/* The frame whose names hold for an address, by the runs of the profile; or NULL. */
+static const struct profile_frame *run_of(const struct profile *p, uint64_t address)
+{
+	const struct profile_frame *found = NULL;
+
+	for (size_t i = 0; i < p->nr_frames; i++) {
+		const struct profile_frame *f = &p->frames[i];
+
+		if (p->modules[f->module].begins_runs && f->address <= address &&
+		    (!found || found->address < f->address))
+			found = f;
+	}
+	return found && found->nr_locations ? found : NULL;
+}
+
+/* Names one address with its surroundings. Returns how many others have the names of a run. */
+static size_t expect_same_runs(const char *path, uint64_t address)
+{
+	struct symbolizer_opts opts = { .sandbox = sandbox };
+	struct profile *all = profile_new(), *one = profile_new();
+	uint32_t module = file_module(all, path);
+	struct symbolizer_stats stats;
+	size_t nr = 0;
+
+	for (uint64_t at = address - 600; at < address + 600; at++)
+		profile_frame(all, module, at);
+	symbolizer_run(all, &opts, &stats);
+	profile_frame(one, file_module(one, path), address);
+	opts.with_runs = true;
+	symbolizer_run(one, &opts, &stats);
+	for (uint32_t i = 0; i < 1200; i++) {
+		const struct profile_frame *run = run_of(one, all->frames[i].address);
+
+		if (run)
+			expect_same_locations(all, one, i, (size_t)(run - one->frames), false);
+		nr += run != NULL;
+	}
+	profile_free(all);
+	profile_free(one);
+	return nr;
+}
+
+static void runs_have_the_names_that_their_addresses_have(void **state)
+{
+	extern const char __executable_start;
+	uint64_t start = (uint64_t)((const char *)&profile_of - &__executable_start);
+
+	(void)state;
+	for (uint64_t at = start; at < start + 120; at += 37)
+		assert_in_range(expect_same_runs("/proc/self/exe", at), 50, 1023);
 }
 
 static void files_that_a_child_needs_are_opened_for_it(void **state)
@@ -394,7 +447,7 @@ static void damaged_answers_are_refused(void **state)
 			bytes[(size_t)rand_r(&seed) % size] ^= (uint8_t)(1 << rand_r(&seed) % 8);
 		for (uint32_t k = 0; k < to->nr_frames; k++)
 			wants[k].frame = k;
-		if (names_answer_read(bytes, size, to, FUNCTION_NATIVE, wants, to->nr_frames,
+		if (names_answer_read(bytes, size, to, FUNCTION_NATIVE, wants, to->nr_frames, true,
 				      &named))
 			nr_refused++;
 		for (size_t k = 0; k < to->nr_locations; k++)
@@ -413,6 +466,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(names_are_the_same_as_without_a_sandbox),
+		cmocka_unit_test(runs_have_the_names_that_their_addresses_have),
 		cmocka_unit_test_setup_teardown(files_that_a_child_needs_are_opened_for_it,
 						fixture_setup, fixture_teardown),
 		cmocka_unit_test(runtime_code_is_named_by_a_map_that_is_handed_over),

@@ -110,6 +110,89 @@ static void names_are_added_to_those_that_are_there(void **state)
 	close(names);
 }
 
+/* Adds a run of addresses [from, to) with one name, as the symbolizer tells it. */
+static void add_run(struct profile *p, uint32_t module, uint64_t from, uint64_t to,
+		    const char *name)
+{
+	struct profile_module m = p->modules[module];
+	uint32_t runs;
+
+	m.begins_runs = 1;
+	runs = profile_module(p, &m);
+	add_name(p, profile_frame(p, runs, from), name);
+	profile_frame(p, runs, to);
+}
+
+static void write_run(int names, uint64_t asked, uint64_t from, uint64_t to, const char *name)
+{
+	struct profile *p = profile_new();
+	uint32_t m = add_module(p, 1);
+
+	add_name(p, profile_frame(p, m, asked), name);
+	add_run(p, m, from, to, name);
+	assert_int_equal(names_folder_write(names, p), 0);
+	profile_free(p);
+}
+
+static void expect_name(int names, uint64_t address, const char *name)
+{
+	struct profile *p = profile_new();
+	uint32_t frame = profile_frame(p, add_module(p, 1), address);
+	bool known = false;
+
+	names_folder_read(names, p, &known);
+	assert_string_equal(name_of(p, frame), name);
+	assert_int_equal(known, *name != '\0');
+	assert_int_equal(p->nr_frames, 1);
+	profile_free(p);
+}
+
+static void a_run_names_addresses_that_were_not_asked_for(void **state)
+{
+	int names = open_names();
+
+	(void)state;
+	write_run(names, 150, 100, 200, "f");
+	write_run(names, 320, 300, 400, "g");
+	write_run(names, 250, 180, 260, "f"); /* the same function, farther */
+	write_run(names, 280, 90, 290, "f");
+	write_run(names, 401, 400, 420, "h");
+	expect_name(names, 89, "");
+	expect_name(names, 90, "f");
+	for (uint64_t at = 100; at < 290; at += 19)
+		expect_name(names, at, "f");
+	expect_name(names, 289, "f");
+	expect_name(names, 290, "");
+	expect_name(names, 299, "");
+	expect_name(names, 399, "g");
+	expect_name(names, 400, "h");
+	expect_name(names, 419, "h");
+	expect_name(names, 420, "");
+	close(names);
+}
+
+static void names_that_are_used_are_marked(void **state)
+{
+	const struct timespec old[2] = { { .tv_sec = 1000 }, { .tv_sec = 1000 } };
+	struct profile *p = profile_new();
+	int names = open_names();
+	bool known = false;
+	struct stat st;
+
+	(void)state;
+	write_names(names, 1, 0, 50);
+	profile_frame(p, add_module(p, 1), 5);
+	assert_int_equal(utimensat(names, "ab01", old, 0), 0);
+	names_folder_read(names, p, NULL); /* a reader of segments */
+	assert_int_equal(fstatat(names, "ab01", &st, 0), 0);
+	assert_int_equal(st.st_mtim.tv_sec, 1000);
+	names_folder_read(names, p, &known); /* the recorder */
+	assert_int_equal(fstatat(names, "ab01", &st, 0), 0);
+	assert_true(st.st_mtim.tv_sec > 1000);
+	profile_free(p);
+	close(names);
+}
+
 /* A file of names is data of somebody else. */
 static void what_is_not_a_file_of_names_is_left_alone(void **state)
 {
@@ -141,6 +224,8 @@ int main(void)
 	cmocka_unit_test_setup_teardown(test, enter_new_directory, remove_directory)
 		IN_DIRECTORY(names_come_back_for_the_same_build),
 		IN_DIRECTORY(names_are_added_to_those_that_are_there),
+		IN_DIRECTORY(a_run_names_addresses_that_were_not_asked_for),
+		IN_DIRECTORY(names_that_are_used_are_marked),
 		IN_DIRECTORY(what_is_not_a_file_of_names_is_left_alone),
 	};
 
