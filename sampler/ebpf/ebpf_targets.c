@@ -30,7 +30,7 @@
 #define MAX_LOOKS 8 /* at mappings of processes, in one round */
 #define MAX_REREAD_NS (2000ull * 1000 * 1000)
 #define REREAD_PART 20 /* reading the mappings of a process takes at most 1/20 of the time */
-#define ALL_NS (1000ull * 1000 * 1000)
+#define ALL_NS (5000ull * 1000 * 1000)
 #define NOBODY 65534u /* is charged for a process that has ended before its user was read */
 
 void ebpf_targets_init(struct ebpf_targets *t, struct kernel_side *kernel, struct ebpf_files *files,
@@ -258,7 +258,7 @@ static bool needs_attention(const struct process *p, uint64_t now)
 {
 	return p->ended_ns || p->dirty || p->wants_reading || p->nr_covered || p->runtime.nr ||
 	       p->runtime.nr_past || ebpf_own(p)->nr_snapshots >= MAX_FIRST_SNAPSHOTS ||
-	       process_prune_is_due(p, now);
+	       process_prune_is_due(p, now + ALL_NS);
 }
 
 static void poll_process(struct ebpf_targets *t, struct process *p, uint64_t now, int *nr_looks)
@@ -286,8 +286,10 @@ void ebpf_targets_poll(struct ebpf_targets *t)
 	ebpf_files_poll(t->files, now);
 	ebpf_free_retired(&t->publisher, now);
 	if (now >= t->all_ns) {
+		/* What is not written is not copied either while a child shares our memory. */
 		for (struct process *p = t->processes; p; p = p->hh.next)
-			ebpf_attend(t, p);
+			if (needs_attention(p, now))
+				ebpf_attend(t, p);
 		t->all_ns = now + ALL_NS;
 	}
 	DL_FOREACH_SAFE(t->attended, own, next)

@@ -15,8 +15,9 @@
 
 #define NS_PER_MS UINT64_C(1000000)
 #define MAX_KNOWN 16384
-#define EVERY_NS (250 * NS_PER_MS)    /* between two rounds, which go through all processes */
-#define MAX_ROUND 10		      /* looks in one */
+#define EVERY_NS (250 * NS_PER_MS)    /* between two rounds, which go through all processes, */
+#define FOR_EACH_NS (NS_PER_MS / 2)   /* and so much more for each of them */
+#define LOOK_NS (25 * NS_PER_MS)      /* of the time from round to round for each look */
 #define MAX_ROUND_NS (20 * NS_PER_MS) /* after which it ends: samples wait meanwhile */
 #define FIRST_NS (250 * NS_PER_MS)    /* after the first sample */
 #define GROWTH 4
@@ -41,8 +42,8 @@ struct known {
 
 struct process_contexts {
 	struct known *known;
-	uint64_t next_round_ns;
-	int64_t credit_ns; /* CPU time that looks may take now */
+	uint64_t next_round_ns, least_round_ns; /* when something is due; when one may be */
+	int64_t credit_ns;			/* CPU time that looks may take now */
 	uint64_t credit_at_ns;
 	uint64_t nr_refused;
 };
@@ -91,7 +92,7 @@ static struct known *find(const struct process_contexts *c, pid_t pid)
 	return k;
 }
 
-bool process_contexts_add(struct process_contexts *c, pid_t pid)
+bool process_contexts_add(struct process_contexts *c, pid_t pid, uint64_t age_ns)
 {
 	uint64_t soon = monotonic_ns() + FIRST_NS;
 	struct known *k = find(c, pid);
@@ -100,13 +101,17 @@ bool process_contexts_add(struct process_contexts *c, pid_t pid)
 		if (HASH_COUNT(c->known) >= MAX_KNOWN)
 			forget_all(c);
 		k = xcalloc(1, sizeof(*k));
-		*k = (struct known){ .pid = pid, .next_ns = soon, .pause_ns = FIRST_NS };
+		*k = (struct known){
+			.pid = pid,
+			.next_ns = soon,
+			.pause_ns = age_ns > FIRST_NS ? age_ns : FIRST_NS,
+		};
 		HASH_ADD_INT(c->known, pid, k);
 	}
 	if (k->next_ns > soon && !k->published_ns)
 		k->next_ns = soon;
 	if (k->next_ns < c->next_round_ns)
-		c->next_round_ns = k->next_ns;
+		c->next_round_ns = k->next_ns > c->least_round_ns ? k->next_ns : c->least_round_ns;
 	return k->attributes;
 }
 
@@ -219,6 +224,11 @@ static bool has_credit(struct process_contexts *c, uint64_t now)
 	return c->credit_ns > 0;
 }
 
+static uint64_t round_ns(const struct process_contexts *c)
+{
+	return EVERY_NS + HASH_COUNT(c->known) * FOR_EACH_NS;
+}
+
 /* Makes the looks that are due. */
 static void look_round(struct process_contexts *c, void (*changed)(void *context, pid_t pid),
 		       void *context, uint64_t now)
@@ -226,13 +236,13 @@ static void look_round(struct process_contexts *c, void (*changed)(void *context
 	uint64_t earliest = UINT64_MAX;
 	struct known *k, *next;
 	bool cut = false;
-	int nr = 0;
+	uint64_t left = round_ns(c) / LOOK_NS;
 
 	HASH_ITER (hh, c->known, k, next) {
 		if (k->next_ns <= now) {
 			if (look(c, k))
 				changed(context, k->pid);
-			cut = ++nr == MAX_ROUND || monotonic_ns() - now > MAX_ROUND_NS;
+			cut = !--left || monotonic_ns() - now > MAX_ROUND_NS;
 			if (cut)
 				break;
 		}
@@ -251,7 +261,7 @@ void process_contexts_poll(struct process_contexts *c, void (*changed)(void *con
 
 	if (now < c->next_round_ns)
 		return;
-	c->next_round_ns = now + EVERY_NS;
+	c->next_round_ns = c->least_round_ns = now + round_ns(c);
 	if (!has_credit(c, now))
 		return;
 	before = thread_cpu_ns();

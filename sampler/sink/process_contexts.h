@@ -1,15 +1,17 @@
 /*
  * What sampled processes have published of themselves (core/untrusted/process_context.h). They do
  * that when they are ready, which may be long after their first sample, so each is looked at again
- * and again, each time after four times as long; one that has published is looked at twice a
- * minute, and read where it has changed. At most 40 looks are made in a second, all together;
- * where there are thousands of processes, a thousandth of the time is spent on them.
+ * and again, each time after four times as long, also as it has run before its first sample; one
+ * that has published is looked at twice a minute, and read where it has changed. At most 40 looks
+ * are made in a second, all together; where there are thousands of processes, a thousandth of the
+ * time is spent on them.
  */
 #ifndef SPROF_PROCESS_CONTEXTS_H
 #define SPROF_PROCESS_CONTEXTS_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 struct process_contexts;
@@ -17,8 +19,11 @@ struct process_contexts;
 struct process_contexts *process_contexts_new(void);
 void process_contexts_free(struct process_contexts *contexts); /* NULL is fine */
 
-/* This process is sampled, and looked at soon. Returns whether it is known to have published. */
-bool process_contexts_add(struct process_contexts *contexts, pid_t pid);
+/*
+ * This process is sampled, and looked at soon. `age_ns`: for how long it has run, if it is not known
+ * here. Returns whether it is known to have published.
+ */
+bool process_contexts_add(struct process_contexts *contexts, pid_t pid, uint64_t age_ns);
 void process_contexts_forget(struct process_contexts *contexts, pid_t pid);
 /* How many processes are known. */
 size_t process_contexts_nr(const struct process_contexts *contexts);

@@ -39,7 +39,8 @@ struct known {
 	struct container_id container;
 	bool is_read; /* the fields above are known, or the parent's */
 	bool was_new;
-	bool sampled; /* the sink knows it */
+	uint64_t age_ns; /* at its first sample; 0: not known */
+	bool sampled;	 /* the sink knows it */
 	bool has_ended;
 	struct job_rank rank;
 	bool has_rank;
@@ -200,7 +201,8 @@ static bool read_process(const struct process_facts *f, struct known *k)
 		return false;
 	k->uid = (uid_t)strtoul(uid, NULL, 10);
 	k->parent = atoi(parent);
-	k->was_new = age_ns(f, life.start) < NEW_NS;
+	k->age_ns = age_ns(f, life.start);
+	k->was_new = k->age_ns < NEW_NS;
 	k->is_read = true;
 	read_cgroup(k);
 	return true;
@@ -330,7 +332,7 @@ void process_facts_sampled(struct process_facts *f, struct sink *sink, pid_t pid
 
 	if (k && k->sampled) {
 		if (k->nr_looks < MAX_LOOKS) /* another program may run in it */
-			process_contexts_add(f->contexts, pid);
+			process_contexts_add(f->contexts, pid, 0);
 		look_into_environment(f, sink, k);
 		return;
 	}
@@ -339,7 +341,7 @@ void process_facts_sampled(struct process_facts *f, struct sink *sink, pid_t pid
 	read_process(f, k);
 	if (k->is_read)
 		tell(f, sink, k);
-	if (process_contexts_add(f->contexts, pid))
+	if (process_contexts_add(f->contexts, pid, k->age_ns))
 		tell_resource(f, sink, k);
 	look_into_environment(f, sink, k);
 }

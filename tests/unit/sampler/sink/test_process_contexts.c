@@ -51,7 +51,7 @@ static void looks_take_a_part_of_the_time(void **state)
 	(void)state;
 	start_children(pids);
 	for (size_t i = 0; i < NR_CHILDREN; i++)
-		process_contexts_add(c, pids[i]);
+		process_contexts_add(c, pids[i], 0);
 	for (start = monotonic_ns(); monotonic_ns() - start < SPAN_NS;) {
 		uint64_t before = thread_cpu_ns(), took;
 
@@ -72,10 +72,60 @@ static void looks_take_a_part_of_the_time(void **state)
 	assert_true(used <= (monotonic_ns() - start) / 50 + longest + SLACK_NS);
 }
 
+/* Publishes as the specification of OTEP 4719 says, with an empty payload. */
+static void publish(void)
+{
+	static const char header[] = "OTEL_CTX\2\0\0\0\0\0\0\0\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0";
+	int fd = memfd_create("OTEL_CTX", MFD_CLOEXEC);
+	void *at;
+
+	_Static_assert(sizeof(header) == 32, "the header of a context");
+	if (fd < 0 || write(fd, header, sizeof(header)) != sizeof(header))
+		_exit(1);
+	at = mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (at == MAP_FAILED)
+		_exit(1);
+}
+
+/* How long a process that publishes after its first look stays unknown, in ms; at most `most`. */
+static uint64_t ms_until_known(uint64_t age_ns, uint64_t most)
+{
+	struct process_contexts *c = process_contexts_new();
+	uint64_t start = monotonic_ns(), ms = 0;
+	const char *service, *attributes;
+	pid_t pid = fork();
+
+	if (!pid) {
+		usleep(400000);
+		publish();
+		for (;;)
+			pause();
+	}
+	process_contexts_add(c, pid, age_ns);
+	while (!process_contexts_find(c, pid, &service, &attributes) && ms < most) {
+		process_contexts_poll(c, ignore, NULL);
+		nanosleep(&(struct timespec){ .tv_nsec = 5000000 }, NULL);
+		ms = (monotonic_ns() - start) / 1000000;
+	}
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	process_contexts_free(c);
+	return ms;
+}
+
+/* One that has run for a minute without publishing will hardly do so in the next seconds. */
+static void the_longer_a_process_has_run_the_later_it_is_looked_at_again(void **state)
+{
+	(void)state;
+	assert_in_range(ms_until_known(0, 20000), 1000, 10000);
+	assert_int_equal(ms_until_known(UINT64_C(60000000000), 3000) >= 3000, true);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(looks_take_a_part_of_the_time),
+		cmocka_unit_test(the_longer_a_process_has_run_the_later_it_is_looked_at_again),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
