@@ -15,6 +15,7 @@
 #include "sampler/ebpf/kernel_side.h"
 
 #define RESYNC_NS (1000ull * 1000 * 1000)
+#define LOOK_NS (250ull * 1000 * 1000)
 
 void ebpf_saw_image(struct ebpf_targets *t, struct process *p, uint32_t exec_id)
 {
@@ -73,15 +74,27 @@ static void find_children(struct ebpf_targets *t)
 	free(pids);
 }
 
-void ebpf_resync(struct ebpf_resync *r, struct ebpf_targets *t, uint64_t nr_lost,
-		 uint64_t handled_ns)
+/* Has an event been lost since it was asked the last time? */
+static bool has_lost(struct ebpf_resync *r, const struct ebpf_targets *t, uint64_t now)
+{
+	uint64_t nr_lost = r->nr_lost;
+
+	if (now >= r->look_ns) {
+		nr_lost = kernel_side_counter(t->kernel, COUNTER_EVENTS_LOST);
+		r->look_ns = now + LOOK_NS;
+	}
+	if (nr_lost == r->nr_lost)
+		return false;
+	r->nr_lost = nr_lost;
+	return true;
+}
+
+void ebpf_resync(struct ebpf_resync *r, struct ebpf_targets *t, uint64_t handled_ns)
 {
 	uint64_t now = monotonic_ns();
 
-	if (!r->due_ns && nr_lost != r->nr_lost) {
-		r->nr_lost = nr_lost;
+	if (!r->due_ns && has_lost(r, t, now))
 		r->due_ns = now;
-	}
 	if (!r->due_ns || handled_ns < r->due_ns || now - r->done_ns < RESYNC_NS)
 		return;
 	r->due_ns = 0;

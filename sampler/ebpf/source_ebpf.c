@@ -329,8 +329,7 @@ static int source_drain(struct source *s, struct sink *sink, int timeout_ms)
 		ebpf_drain_handle(s->drain, handled);
 		ebpf_targets_poll(&s->processes);
 	}
-	ebpf_resync(&s->resync, &s->processes, kernel_side_counter(&s->kernel, COUNTER_EVENTS_LOST),
-		    handled);
+	ebpf_resync(&s->resync, &s->processes, handled);
 	read_throttles(s);
 	cpu_events_jitter(s->events, now);
 	if (s->kernel.waiting)

@@ -20,8 +20,8 @@ struct process_contexts *process_contexts_new(void);
 void process_contexts_free(struct process_contexts *contexts); /* NULL is fine */
 
 /*
- * This process is sampled, and looked at soon. `age_ns`: for how long it has run, if it is not known
- * here. Returns whether it is known to have published.
+ * This process is sampled, and looked at soon. `age_ns`: for how long it has run, if it is new.
+ * Returns whether it is known to have published.
  */
 bool process_contexts_add(struct process_contexts *contexts, pid_t pid, uint64_t age_ns);
 void process_contexts_forget(struct process_contexts *contexts, pid_t pid);
