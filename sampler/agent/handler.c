@@ -158,7 +158,8 @@ out:
 static __u64 weight_of(struct agent_region *r, const struct agent_taken *t, __s32 overrun)
 {
 	struct agent_slot *s = &r->slots[t->slot];
-	__s64 ns = (__s64)(r->period_ns * (1 + (__u64)(__u32)overrun)), owed;
+	/* On a CPU whose clock is a little behind, the kernel counts -1 more expiries. */
+	__s64 ns = (__s64)(r->period_ns * (1 + (__u64)(overrun > 0 ? overrun : 0))), owed;
 
 	if (!s->nr_samples && s->armed_ns)
 		ns = (__s64)agent_first_weight(r, t->slot, t->tid, t->time_ns);
