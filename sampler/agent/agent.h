@@ -76,6 +76,8 @@ struct agent_timer_times {
 	struct agent_timespec interval, value;
 };
 
+struct agent_taken;
+
 /*
  * enter.c: obeys the commands (a set of enum agent_command). Returns 0 or -errno, also in
  * region->result.
@@ -111,6 +113,16 @@ AGENT_HIDDEN void agent_serve_slots(struct agent_region *region, __u32 budget);
  */
 AGENT_HIDDEN __u64 agent_first_weight(struct agent_region *region, __u32 slot, __s32 tid,
 				      __u64 now);
+/*
+ * With AGENT_CLOCK_WALL: sets the timer of the thread that is sampled to its next moment. Returns
+ * what the sample stands for, and fills in late_ns and since_ns; 0: the signal is one of a timer
+ * that was set anew meanwhile.
+ *
+ * A sample stands for a period, or a little more or less where the last ones came seldom or often,
+ * so that the weights of a thread add up to its time; and for all of the time that it waited for
+ * its thread to have a CPU.
+ */
+AGENT_HIDDEN __u64 agent_next_moment(struct agent_region *region, struct agent_taken *taken);
 /* Makes the timer of a slot that is SLOT_WANTED; deletes that of a slot that is SLOT_UNWANTED. */
 AGENT_HIDDEN void agent_serve_slot(struct agent_region *region, __u32 slot);
 /*
@@ -153,7 +165,7 @@ AGENT_HIDDEN void agent_python_flatten(struct agent_python *python);
 /* Is there a frame that could not be read, or not be named? */
 AGENT_HIDDEN __u32 agent_python_broken(const struct agent_python *python);
 
-/* doing.c: fills in what the thread did when its timer expired; taken->weight_ns is set. */
+/* doing.c: fills in what the thread did when its timer expired; taken->late_ns is set. */
 AGENT_HIDDEN void agent_find_doing(struct agent_region *region, struct agent_taken *taken,
 				   const struct agent_ucontext *uc);
 
@@ -189,6 +201,8 @@ struct agent_taken {
 	__u32 slot;
 	__s32 tid;
 	__u64 time_ns, weight_ns;
+	/* With AGENT_CLOCK_WALL: since its timer expired; since its last sample, or since it was made. */
+	__u64 late_ns, since_ns;
 	__u32 maps_epoch;
 	__u16 cpu;
 	__u8 in_kernel;

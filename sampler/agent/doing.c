@@ -36,16 +36,6 @@ static __s32 call_behind(const struct agent_ucontext *uc)
 	return agent_call_number((const __u8 *)(uc->pc - size), size);
 }
 
-/* For how long the signal waited; its timer may have expired several times meanwhile. */
-static __u64 lateness(const struct agent_region *r, const struct agent_slot *s,
-		      const struct agent_taken *t)
-{
-	__u64 more = t->weight_ns > r->period_ns ? t->weight_ns - r->period_ns : 0;
-
-	/* The moment that was noted may be a little later than that of the first expiry. */
-	return more + (t->time_ns + r->period_ns - s->expiry_ns) % r->period_ns;
-}
-
 /* 0: there is no time at the address. */
 static __u64 time_at(__u64 address)
 {
@@ -113,11 +103,11 @@ static __u64 remaining(const struct agent_ucontext *uc, __s32 call, __u64 most_n
 void agent_find_doing(struct agent_region *r, struct agent_taken *t,
 		      const struct agent_ucontext *uc)
 {
-	struct agent_slot *s = &r->slots[t->slot];
-	__u64 late = lateness(r, s, t), cpu = own_cpu_ns(), ran = cpu - s->cpu_ns;
+	struct agent_clock_slot *c = &r->clock_slots[t->slot];
+	__u64 late = t->late_ns, cpu = own_cpu_ns(), ran = cpu - c->cpu_ns;
 	__s64 result = agent_context_result(uc);
 
-	s->cpu_ns = cpu;
+	c->cpu_ns = cpu;
 	t->call = -1;
 	if (agent_context_repeats_syscall(uc)) {
 		t->doing = AGENT_WAITED;
@@ -131,7 +121,7 @@ void agent_find_doing(struct agent_region *r, struct agent_taken *t,
 		if (t->doing)
 			t->call = call_behind(uc);
 		if (t->was_aborted)
-			t->remaining_ns = remaining(uc, t->call, less(t->weight_ns, ran));
+			t->remaining_ns = remaining(uc, t->call, less(t->since_ns, ran));
 	} else if (late > LATE_NS) {
 		t->doing = AGENT_WAS_RUNNABLE;
 	}

@@ -165,8 +165,7 @@ static __u64 weight_of(struct agent_region *r, const struct agent_taken *t, __s3
 		ns = (__s64)agent_first_weight(r, t->slot, t->tid, t->time_ns);
 	else if (!s->nr_samples && ns < (__s64)r->tick_ns)
 		ns = (__s64)r->tick_ns;
-	if (r->clock == AGENT_CLOCK_CPU)
-		s->weighed_ns += (__u64)ns;
+	s->weighed_ns += (__u64)ns;
 	if (s->nr_samples || !s->pooled)
 		return (__u64)ns;
 	owed = __atomic_exchange_n(&r->pool_ns, 0, __ATOMIC_RELAXED);
@@ -192,7 +191,10 @@ static void sample(struct agent_region *r, __u32 slot, __u64 now, __u32 scratch,
 
 	if ((__u32)owner != SLOT_ARMED && (__u32)owner != SLOT_CLAIMED)
 		return;
-	taken.weight_ns = weight_of(r, &taken, info->overrun);
+	taken.weight_ns = r->clock == AGENT_CLOCK_WALL ? agent_next_moment(r, &taken)
+						       : weight_of(r, &taken, info->overrun);
+	if (!taken.weight_ns)
+		return;
 	w.frames = r->scratch[scratch].frames;
 	w.fresh = r->scratch[scratch].fresh;
 	agent_read_regs(&w.regs, uc);

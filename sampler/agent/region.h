@@ -25,7 +25,7 @@
 #include "core/portable/walk_tables.h"
 
 #define REGION_MAGIC 0x31474552464f5253ull /* "SROFREG1" */
-#define REGION_VERSION 7u
+#define REGION_VERSION 8u
 
 #define REGION_CODE_SIZE 32768u
 #define REGION_MAX_THREADS 65536u
@@ -91,17 +91,20 @@ struct agent_slot {
 		 * armed
 		 */
 		__u64 armed_cpu_ns;
-		__u64 expiry_ns; /* T: with AGENT_CLOCK_WALL: a moment at which the timer expires */
 	};
 	__u64 delay_ns; /* R: its timer must not expire sooner than this after it was made */
-	union {
-		/* T: the timer waits for a first tick since this time, CLOCK_MONOTONIC; or 0 */
-		__u64 armed_ns;
-		/* T: with AGENT_CLOCK_WALL: the thread's CPU time at its last sample */
-		__u64 cpu_ns;
-	};
+	/* T: the timer waits for a first tick since this time, CLOCK_MONOTONIC; or 0 */
+	__u64 armed_ns;
 };
 _Static_assert(sizeof(struct agent_slot) == 64, "a cache line");
+
+/* T: more of a thread that is sampled by the clock (AGENT_CLOCK_WALL). */
+struct agent_clock_slot {
+	__u64 expiry_ns; /* when its timer expires */
+	__u64 last_ns;	 /* when its last sample was taken, or its timer made */
+	__u64 told_ns;	 /* as last_ns, by the weights of its samples */
+	__u64 cpu_ns;	 /* its CPU time at its last sample */
+};
 
 /* The kernel's struct sigaction on x86-64. */
 struct agent_sigaction {
@@ -219,6 +222,7 @@ struct agent_region {
 	__u64 used[REGION_MAX_THREADS / 64];	/* R, T: slots that are not free, or were not */
 	__u64 pending[REGION_MAX_THREADS / 64]; /* R, T: slots that wait to be served */
 	struct agent_slot slots[REGION_MAX_THREADS];
+	struct agent_clock_slot clock_slots[REGION_MAX_THREADS];
 };
 _Static_assert(sizeof(struct agent_region) % 4096 == 0, "mapped by itself");
 

@@ -1,7 +1,8 @@
 /*
  * A timer per thread, on that thread's CPU clock: it expires only while the thread runs, and its
- * signal goes to that thread. Any thread of a process may make and delete the timers of the others,
- * so whichever handler runs next does what the slots ask for.
+ * signal goes to that thread. With AGENT_CLOCK_WALL it is on the clock, and each sample sets it
+ * anew. Any thread of a process may make and delete the timers of the others, so whichever handler
+ * runs next does what the slots ask for.
  */
 #include "sampler/agent/agent.h"
 #include "sampler/agent/syscall.h"
@@ -11,7 +12,11 @@
 #define CLOCK_MONOTONIC 1
 #define CLOCK_PROCESS_CPUTIME 2
 #define CPU_CLOCK_OF_THREAD 6 /* CPUCLOCK_PERTHREAD_MASK | CPUCLOCK_SCHED of the kernel */
-#define SOON_NS 20000u
+#define TIMER_ABSTIME 1
+#define LN2 2977044472u /* times 2^32 */
+#define LN_TERMS 20	/* of the series below; each adds a bit or more */
+#define LN_BITS 20	/* of a fraction */
+#define NR_EVENED 16	/* samples over which weights make up for what is owed */
 #define NR_WORDS (REGION_MAX_THREADS / 64)
 
 __u64 agent_now_ns(const struct agent_region *r)
@@ -43,16 +48,53 @@ static struct agent_timespec timespec_of(__u64 ns)
 	return (struct agent_timespec){ (__s64)(ns / 1000000000), (__s64)(ns % 1000000000) };
 }
 
+/* A random number that is another one for each thread and each `nr`. */
+static __u64 draw(const struct agent_region *r, __s32 tid, __u64 nr)
+{
+	__u64 x = ((__u64)r->cookie << 32 | (__u32)tid) ^ nr * 0x9e3779b97f4a7c15ull;
+
+	x *= 0x9fb21c651e98df25ull;
+	x = (x ^ x >> 28) * 0x9fb21c651e98df25ull;
+	return x ^ x >> 32;
+}
+
 /*
  * A moment in the first period, spread evenly over threads, so that the time that is missed at a
  * thread's end is made up for on average.
  */
 static __u64 phase_of(const struct agent_region *r, __s32 tid)
 {
-	__u64 x = ((__u64)r->cookie << 32 | (__u32)tid) * 0x9fb21c651e98df25ull;
+	return (draw(r, tid, 0) >> 16) % r->period_ns + 1;
+}
 
-	x = (x ^ x >> 28) * 0x9fb21c651e98df25ull;
-	return (x >> 16) % r->period_ns + 1;
+/*
+ * The negative logarithm of a random number u from 0 to 1, times 2^LN_BITS. Half of all u are above
+ * 1/2, a quarter above 1/4 and so on: u is a power of 1/2 times 1 - y, where y is from 0 to 1/2, and
+ * -ln(1 - y) = y + y^2/2 + y^3/3 ...
+ */
+static __u64 minus_ln(__u64 random)
+{
+	__u64 y = random >> 33, power = y, sum = 0;
+	__u32 halvings = (__u32)random ? (__u32)__builtin_clz((__u32)random) : 32;
+
+	for (__u32 i = 1; i <= LN_TERMS; i++) {
+		sum += power / i;
+		power = power * y >> 32;
+	}
+	return (halvings * (__u64)LN2 + sum) >> (32 - LN_BITS);
+}
+
+/*
+ * Sets the next moment at which a thread is sampled by the clock. Samples end sleeps, so what a
+ * program does depends on when its last sample was. Only where that says nothing of when the next
+ * comes, samples meet each part of the program as often as that part lasts: the time between them
+ * is exponentially distributed (Wolff, "Poisson arrivals see time averages", 1982).
+ */
+static void choose_moment(const struct agent_region *r, struct agent_clock_slot *c, __s32 tid,
+			  __u64 now)
+{
+	c->last_ns = now;
+	c->expiry_ns = now + (r->period_ns * minus_ln(draw(r, tid, now)) >> LN_BITS) + 1;
 }
 
 static __u64 less(__u64 ns, __u64 by)
@@ -61,7 +103,7 @@ static __u64 less(__u64 ns, __u64 by)
 }
 
 /*
- * When a thread is first sampled, on its clock: at the first tick that it meets, and
+ * When a thread is first sampled, on its own clock: at the first tick that it meets, and
  * agent_first_weight() goes on from there. Where the slot asks for a delay, half a tick before its
  * phase, because the kernel is half a tick late on average.
  */
@@ -70,7 +112,14 @@ static __u64 first_expiry(struct agent_region *r, __u32 slot, __s32 tid)
 	struct agent_slot *s = &r->slots[slot];
 	__u64 phase = less(phase_of(r, tid), r->tick_ns / 2),
 	      delay = __atomic_load_n(&s->delay_ns, __ATOMIC_RELAXED);
+	struct agent_clock_slot *c = &r->clock_slots[slot];
 
+	if (r->clock == AGENT_CLOCK_WALL) {
+		choose_moment(r, c, tid, agent_now_ns(r));
+		c->told_ns = c->last_ns;
+		c->cpu_ns = 0;
+		return c->expiry_ns + delay;
+	}
 	if (r->tick_ns > r->period_ns)
 		return delay ? delay : 1;
 	if (!r->tick_ns || delay)
@@ -80,11 +129,19 @@ static __u64 first_expiry(struct agent_region *r, __u32 slot, __s32 tid)
 	return 1;
 }
 
+/* `first` is a moment of a timer on the clock, and CPU time from now on of another. */
+static long set_timer(const struct agent_region *r, __s32 timer, __u64 first)
+{
+	struct agent_timer_times times = { timespec_of(r->period_ns), timespec_of(first) };
+
+	return agent_syscall4(__NR_timer_settime, timer,
+			      r->clock == AGENT_CLOCK_WALL ? TIMER_ABSTIME : 0, &times, 0);
+}
+
 __u64 agent_first_weight(struct agent_region *r, __u32 slot, __s32 tid, __u64 now)
 {
 	struct agent_slot *s = &r->slots[slot];
 	__u64 ran = ns_of(clock_of(tid)) - s->armed_cpu_ns, due = phase_of(r, tid), nr = 0;
-	struct agent_timer_times times;
 
 	/*
 	 * A thread that never sleeps met the tick half a tick after it was armed, on average, not a
@@ -94,32 +151,27 @@ __u64 agent_first_weight(struct agent_region *r, __u32 slot, __s32 tid, __u64 no
 		due += r->tick_ns / 2;
 	if (ran >= due)
 		nr = (ran - due) / r->period_ns + 1;
-	times = (struct agent_timer_times){ timespec_of(r->period_ns),
-					    timespec_of(due + nr * r->period_ns - ran) };
-	agent_syscall4(__NR_timer_settime, s->timer, 0, &times, 0);
+	set_timer(r, s->timer, due + nr * r->period_ns - ran);
 	s->armed_ns = s->weighed_ns = 0;
 	return r->tick_ns + nr * r->period_ns;
 }
 
-/* Sets it. Of a timer on the clock it is noted when it expires, so this must not take long. */
-static long set_timer(struct agent_region *r, __u32 slot, __s32 timer,
-		      const struct agent_timer_times *times)
+__u64 agent_next_moment(struct agent_region *r, struct agent_taken *t)
 {
-	__u64 first = (__u64)times->value.seconds * 1000000000u + (__u64)times->value.nanoseconds;
-	__u64 before, after = 0;
-	long err = 0;
+	struct agent_clock_slot *c = &r->clock_slots[t->slot];
+	__s64 owed = (__s64)(c->last_ns - c->told_ns), most = (__s64)r->period_ns * NR_EVENED / 2;
+	__u64 weight;
 
-	if (r->clock == AGENT_CLOCK_CPU)
-		return agent_syscall4(__NR_timer_settime, timer, 0, times, 0);
-	for (int tries = 0; tries < 4 && !err; tries++) {
-		before = agent_now_ns(r);
-		err = agent_syscall4(__NR_timer_settime, timer, 0, times, 0);
-		after = agent_now_ns(r);
-		if (after - before < SOON_NS)
-			break;
-	}
-	r->slots[slot].expiry_ns = after + first;
-	return err;
+	if (t->time_ns < c->expiry_ns)
+		return 0;
+	owed = owed > most ? most : owed < -most ? -most : owed;
+	t->late_ns = t->time_ns - c->expiry_ns;
+	t->since_ns = t->time_ns - c->last_ns;
+	weight = (__u64)((__s64)r->period_ns + owed / NR_EVENED) + t->late_ns;
+	c->told_ns += weight;
+	choose_moment(r, c, t->tid, t->time_ns);
+	set_timer(r, r->slots[t->slot].timer, c->expiry_ns);
+	return weight;
 }
 
 /* 0 or -errno, and *ret_timer is -1. */
@@ -131,8 +183,7 @@ static long make_timer(struct agent_region *r, __u32 slot, __s32 tid, __s32 *ret
 		.notify = SIGEV_THREAD_ID,
 		.tid = tid,
 	};
-	struct agent_timer_times times = { timespec_of(r->period_ns),
-					   timespec_of(first_expiry(r, slot, tid)) };
+	__u64 first = first_expiry(r, slot, tid);
 	long clock = r->clock == AGENT_CLOCK_WALL ? CLOCK_MONOTONIC : clock_of(tid);
 	__s32 timer = -1;
 	long err = agent_syscall3(__NR_timer_create, clock, &event, &timer);
@@ -140,7 +191,7 @@ static long make_timer(struct agent_region *r, __u32 slot, __s32 tid, __s32 *ret
 	*ret_timer = -1;
 	if (err)
 		return err;
-	err = set_timer(r, slot, timer, &times);
+	err = set_timer(r, timer, first);
 	if (err)
 		agent_syscall1(__NR_timer_delete, timer);
 	else

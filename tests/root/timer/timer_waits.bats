@@ -29,7 +29,33 @@ load ../waits
 	grep -E 'warning: [0-9]+ system calls of the program returned EINTR because of samples.*(poll|nanosleep) [0-9]+' log
 }
 
-# A call that has returned EINTR has waited for a period at most.
+# Each sample ends a sleep, so a program would fall into step with samples that are taken at equal intervals, and this one
+# would be asleep in all of them.
+@test "timer: a thread that is woken by its samples is met where it runs, too" {
+	cd "$BATS_TEST_TMPDIR"
+	cat >woken.py <<-'PYTHON'
+		import ctypes, time
+		libc = ctypes.CDLL(None)
+		ten = (ctypes.c_long * 2)(10, 0)
+		def works():
+		    start = time.thread_time()
+		    while time.thread_time() < start + 0.001:
+		        pass
+		    return time.thread_time() - start
+		ran, end = 0, time.monotonic() + 6
+		while time.monotonic() < end:
+		    ran += works()
+		    libc.nanosleep(ten, None)
+		print(ran)
+	PYTHON
+	"$SPROF" record -o data --source timer --clock wall -F 199 -- python3 woken.py >ran 2>log
+	cat log
+	"$SPROF" fold --time --column cpu data | awk -v ran="$(cat ran)" '
+		/;works/ { sampled += $NF / 1e9 }
+		END { printf "works for %.2f s, samples for %.2f s\n", ran, sampled; exit !ran || sampled < 0.75 * ran || sampled > 1.35 * ran }'
+}
+
+# A call that has returned EINTR has waited for a few periods.
 @test "timer: what remained of waits that a sample has ended is told" {
 	cd "$BATS_TEST_TMPDIR"
 	cat >once.py <<-'PYTHON'
