@@ -14,7 +14,9 @@
 #define ERROR_EINTR (-4)
 #define CODE_BYTES 32u /* of the code before a system call that are looked at */
 #define PAGE 4096u
-#define LATE_NS 200000u /* more than a signal takes to another CPU, less than a turn on one */
+#define LATE_NS 200000u /* more than a signal takes to another CPU */
+#define SOON_NS 50000u	/* less than another thread's turn on the CPU */
+#define NR_OVER 4	/* periods by which samples may be wrong until that is forgotten */
 
 static __u64 own_cpu_ns(void)
 {
@@ -100,6 +102,29 @@ static __u64 remaining(const struct agent_ucontext *uc, __s32 call, __u64 most_n
 	return ms > 0 ? less((__u64)ms * NS_PER_MS, most_ns) : 0;
 }
 
+/*
+ * Had the thread lost its CPU when the timer expired? If it was switched to soon after that, the
+ * signal is no later than it may be on the CPU. Then it had if its samples would stand for more CPU
+ * time than it has used otherwise.
+ */
+static int was_runnable(const struct agent_clock_slot *c, __u64 late)
+{
+	return late > LATE_NS || (late > SOON_NS && c->over_ns > 0);
+}
+
+/* Adds up what the samples stand for and what the thread used. */
+static void balance(const struct agent_region *r, struct agent_clock_slot *c,
+		    const struct agent_taken *t, __u64 ran)
+{
+	__s64 most = (__s64)r->period_ns * NR_OVER;
+
+	c->over_ns += (t->doing == AGENT_RAN ? (__s64)t->weight_ns : 0) - (__s64)ran;
+	if (c->over_ns > most)
+		c->over_ns = most;
+	if (c->over_ns < -most)
+		c->over_ns = -most;
+}
+
 void agent_find_doing(struct agent_region *r, struct agent_taken *t,
 		      const struct agent_ucontext *uc)
 {
@@ -122,9 +147,10 @@ void agent_find_doing(struct agent_region *r, struct agent_taken *t,
 			t->call = call_behind(uc);
 		if (t->was_aborted)
 			t->remaining_ns = remaining(uc, t->call, less(t->since_ns, ran));
-	} else if (late > LATE_NS) {
+	} else if (was_runnable(c, late)) {
 		t->doing = AGENT_WAS_RUNNABLE;
 	}
+	balance(r, c, t, ran);
 	t->args[0] = agent_context_argument(uc, 0);
 	t->args[1] = agent_context_argument(uc, 1);
 }

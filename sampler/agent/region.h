@@ -104,6 +104,7 @@ struct agent_clock_slot {
 	__u64 last_ns;	 /* when its last sample was taken, or its timer made */
 	__u64 told_ns;	 /* as last_ns, by the weights of its samples */
 	__u64 cpu_ns;	 /* its CPU time at its last sample */
+	__s64 over_ns;	 /* the CPU time that its samples stand for, less what it has used */
 };
 
 /* The kernel's struct sigaction on x86-64. */

@@ -118,6 +118,7 @@ static __u64 first_expiry(struct agent_region *r, __u32 slot, __s32 tid)
 		choose_moment(r, c, tid, agent_now_ns(r));
 		c->told_ns = c->last_ns;
 		c->cpu_ns = 0;
+		c->over_ns = 0;
 		return c->expiry_ns + delay;
 	}
 	if (r->tick_ns > r->period_ns)
