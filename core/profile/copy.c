@@ -189,7 +189,25 @@ static uint64_t copy_field(struct copier *c, char field, uint64_t value)
 	return value;
 }
 
-/* Copies facts of kinds whose rows name a process. A rank gets the host that it ran on. */
+/* Rows of system calls are added to those that the sink's profile has. */
+static void add_calls(const struct copier *c, enum fact_kind kind, uint64_t *row)
+{
+	const void *before = facts_find(c->opts->vocabulary, kind, row);
+
+	if (before)
+		facts_add_calls(kind, row, before);
+}
+
+static bool is_copied(int kind, const struct fact_info *info)
+{
+	return kind == FACT_SYSTEM_CALL || kind == FACT_CALL_TIMES ||
+	       (info && info->fields[0] == FIELD_PID && kind != FACT_PROCESS);
+}
+
+/*
+ * Copies facts of kinds whose rows name a process, and of system calls. A rank gets the host that
+ * it ran on.
+ */
 static void copy_facts(struct copier *c)
 {
 	for (int kind = 0; kind < NR_FACT_KINDS; kind++) {
@@ -197,7 +215,7 @@ static void copy_facts(struct copier *c)
 		const uint64_t *rows;
 		size_t nr;
 
-		if (!info || info->fields[0] != FIELD_PID || kind == FACT_PROCESS)
+		if (!is_copied(kind, info))
 			continue;
 		rows = facts_rows(c->from, (enum fact_kind)kind, &nr);
 		for (size_t i = 0; i < nr; i++, rows += info->nr_fields) {
@@ -208,6 +226,8 @@ static void copy_facts(struct copier *c)
 			if (kind == FACT_RANK && !((const struct fact_rank *)rows)->host)
 				((struct fact_rank *)row)->host =
 					copy_string(c, c->from->meta.hostname);
+			if (kind == FACT_SYSTEM_CALL || kind == FACT_CALL_TIMES)
+				add_calls(c, (enum fact_kind)kind, row);
 			c->sink->fact(c->sink, (enum fact_kind)kind, row);
 		}
 	}

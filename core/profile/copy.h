@@ -1,7 +1,7 @@
 /*
  * Copies a profile into a sink: another profile, or a recording. Facts (facts.h) of a process are
- * copied; facts about all processes would replace one another, and are not. process_rows.h joins
- * FACT_PROCESS.
+ * copied, and those of system calls are added up; other facts about all processes would replace one
+ * another, and are not copied. process_rows.h joins FACT_PROCESS.
  */
 #ifndef SPROF_COPY_H
 #define SPROF_COPY_H

@@ -21,6 +21,7 @@
 #include "core/portable/call_times.h"
 #include "core/profile/recorder_facts.h"
 
+struct facts;
 struct profile;
 
 /* On disk too: explicit values, append only. */
@@ -361,6 +362,7 @@ struct fact_resource {
 };
 
 #define FACT_RESOURCE_MAX 4096
+#define FACT_MAX_FIELDS 32
 
 enum collective_way {
 	COLLECTIVE_GPU = 1,  /* a kernel of a communication library */
@@ -386,8 +388,6 @@ struct fact_collective {
 
 /* Counts the collective operations that have no row of FACT_COLLECTIVE. */
 #define COUNTER_COLLECTIVES_LEFT_OUT "collective operations not kept"
-
-#define FACT_MAX_FIELDS 32
 
 /* How sprof knows which thread held a lock. */
 enum lock_holder {
@@ -450,8 +450,6 @@ struct fact_info {
 /* Returns NULL where there is no such kind. */
 const struct fact_info *fact_info(uint64_t kind);
 
-struct facts;
-
 /* An event that was sampled beside the clock (sprof record -e). Key: column. */
 struct fact_event {
 	uint64_t column; /* one of COLUMN_EVENT_1 and on */
@@ -479,6 +477,8 @@ struct fact_memory_sampled {
 bool facts_put(struct profile *p, enum fact_kind kind, const void *row);
 /* The row whose key is that of `row`, of a kind with a key; NULL: there is none. */
 const void *facts_find(const struct profile *p, enum fact_kind kind, const void *row);
+/* Adds a row of FACT_SYSTEM_CALL or FACT_CALL_TIMES to one with its key. */
+void facts_add_calls(enum fact_kind kind, void *to, const void *more);
 /* Returns all rows of a kind, an array of struct fact_...; valid until the next row is added. */
 const void *facts_rows(const struct profile *p, enum fact_kind kind, size_t *ret_nr);
 /* Since when its sums count, which is later than start_ns where they are those of a segment. */

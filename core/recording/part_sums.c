@@ -74,28 +74,6 @@ static void join_times(struct fact_thread_time *to, const struct fact_thread_tim
 	add(&to->waits, more->waits);
 }
 
-/*
- * Percentiles of two sets of calls do not tell that of both, unless they are equal; the histograms
- * do, if both have one.
- */
-static void join_calls(struct fact_system_call *to, const struct fact_system_call *more)
-{
-	add(&to->calls, more->calls);
-	add(&to->errors, more->errors);
-	add(&to->total_ns, more->total_ns);
-	take_larger(&to->max_ns, more->max_ns);
-	if (to->p50_ns != more->p50_ns)
-		to->p50_ns = PERCENTILE_UNKNOWN;
-	if (to->p99_ns != more->p99_ns)
-		to->p99_ns = PERCENTILE_UNKNOWN;
-}
-
-static void join_call_times(struct fact_call_times *to, const struct fact_call_times *more)
-{
-	for (size_t i = 0; i < CALL_OCTAVE; i++)
-		add(&to->calls[i], more->calls[i]);
-}
-
 union any_row {
 	struct fact_lock_wait lock;
 	struct fact_thread_time time;
@@ -119,10 +97,8 @@ static void add_row(struct profile *p, enum fact_kind kind, const uint64_t *row)
 		join_locks(&sum.lock, (const struct fact_lock_wait *)row);
 	else if (before && kind == FACT_THREAD_TIME)
 		join_times(&sum.time, (const struct fact_thread_time *)row);
-	else if (before && kind == FACT_CALL_TIMES)
-		join_call_times(&sum.call_times, (const struct fact_call_times *)row);
 	else if (before)
-		join_calls(&sum.call, (const struct fact_system_call *)row);
+		facts_add_calls(kind, &sum, row);
 	facts_put(p, kind, &sum);
 }
 

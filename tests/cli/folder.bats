@@ -139,6 +139,14 @@ locks_of_each() { # FILE...
 	# those of a merged folder are those of the folder
 	"$SPROF" merge d -o one.data
 	"$SPROF" report --locks --json one.data | jq -e '[.rows[].waits] | add == 110'
+	diff <("$SPROF" report --syscalls --json d | jq .rows) <("$SPROF" report --syscalls --json one.data | jq .rows)
+	# and recordings that are merged one by one, or twice, are added up
+	"$SPROF" merge "${files[@]}" -o one.data
+	diff <("$SPROF" report --syscalls --json d | jq .rows) <("$SPROF" report --syscalls --json one.data | jq .rows)
+	"$SPROF" merge one.data d -o twice.data
+	"$SPROF" report --syscalls --json twice.data | jq -e '.rows == [
+		{ total_ns: 770000, calls: 110, errors: 20, p50_ns: 6912, p99_ns: 9728, max_ns: 10000, call: "read" },
+		{ total_ns: 770000, calls: 110, errors: 20, p50_ns: null, p99_ns: 9000, max_ns: 10000, call: "write" }]'
 }
 
 @test "sums are of whole segments, and what lies outside of the wanted time is said" {
