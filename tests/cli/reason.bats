@@ -91,6 +91,15 @@ setup() {
 	! grep -q 'waiting: lock\|sleep, poll' cpu.svg || false
 }
 
+# A large tree is drawn from an outline, which leaves out what is below narrow boxes.
+@test "the legend has a reason whose waits are all too narrow to be drawn" {
+	cd "$BATS_TEST_TMPDIR"
+	awk 'BEGIN { print "main;work 100000000"; for (i = 0; i < 300; i++) printf "main;a%d;b;lock wait_[w] 1\n", i }' >narrow.folded
+	"$SPROF" flame -o narrow.svg narrow.folded
+	grep -q '>waiting: lock</text>' narrow.svg
+	! grep -q '>sleep, poll</text>' narrow.svg || false
+}
+
 # What a wait was for may have any name, that of another reason, too.
 objects() {
 	cat <<-'END'
