@@ -6,6 +6,26 @@
 above=()
 ! chrt -f 50 true 2>/dev/null || above=(chrt -f 50)
 
+# Runs a rival where tracefs is mounted, which bpftrace needs for tracepoints and not every machine has.
+with_tracefs() {
+	[ -e /sys/kernel/tracing/events ] || set -- unshare -m sh -c 'mount -t tracefs tracefs /sys/kernel/tracing; exec "$@"' sh "$@"
+	exec "$@"
+}
+
+# Has the rival that ended last, whose output is in profiler.out, seen waits? If not, its time says nothing.
+check_rival() { # contender
+	grep -q '\bschedule\b' "$work/profiler.out" || grep -m1 -i 'error\|fail\|cannot' "$work/profiler.out" >"$work/$1_fails" ||
+		echo "it saw no waits" >"$work/$1_fails"
+}
+
+rival_row() { # contender, what, as for paired, unit
+	if [ -f "$work/$1_fails" ]; then
+		printf '  %-52s %s\n' "$2" "it does not work here: $(cat "$work/$1_fails")"
+	elif [ -f "$work/$1" ]; then
+		row "$2" "$(paired "$3" "$4" "$5")" "$6"
+	fi
+}
+
 # ns per switch of two threads that send a byte back and forth on CPU 1: half a round trip.
 switch_time() { # contender, steps of work for each switch, the command of a profiler, in which PID stands for the process
 	local contender=$1 steps=$2 profiler pid
@@ -41,8 +61,8 @@ switch_rows() { # prefix of the contenders, steps of work, what it is
 		switch_time "${at}_wakers" "$steps" "$SPROF" record -q --source ebpf --clock off --wakers -o "$work/data" -d 20s -p PID
 		switch_time "${at}_other" "$steps" "$SPROF" record -q --source ebpf --clock off -o "$work/data" -d 20s -p $sleeper
 		switch_time "${at}_latency" "$steps" "$SPROF" record -q --source ebpf --latency -o "$work/data" -d 20s -a
-		! command -v offcputime >/dev/null || switch_time "${at}_offcputime" "$steps" offcputime -p PID 20
-		! command -v bpftrace >/dev/null || switch_time "${at}_bpftrace" "$steps" bpftrace "$work/offcpu.bt" PID
+		! command -v offcputime >/dev/null || { switch_time "${at}_offcputime" "$steps" with_tracefs offcputime -p PID 20; check_rival "${at}_offcputime"; }
+		! command -v bpftrace >/dev/null || { switch_time "${at}_bpftrace" "$steps" with_tracefs bpftrace "$work/offcpu.bt" PID; check_rival "${at}_bpftrace"; }
 		switch_time "${at}_again" "$steps"
 	done
 	title "A switch between two threads that send a byte back and forth$3"
@@ -52,8 +72,8 @@ switch_rows() { # prefix of the contenders, steps of work, what it is
 	row "added by --clock off --wakers" "$(paired "${at}_wakers" - "${at}_alone")" ns 600
 	row "added by --clock off, of another process" "$(paired "${at}_other" - "${at}_alone")" ns 200
 	row "added by --latency -a" "$(paired "${at}_latency" - "${at}_alone")" ns 50
-	[ ! -f "$work/${at}_offcputime" ] || row "added by offcputime -p" "$(paired "${at}_offcputime" - "${at}_alone")" ns
-	[ ! -f "$work/${at}_bpftrace" ] || row "added by bpftrace, the same" "$(paired "${at}_bpftrace" - "${at}_alone")" ns
+	rival_row "${at}_offcputime" "added by offcputime -p" "${at}_offcputime" - "${at}_alone" ns
+	rival_row "${at}_bpftrace" "added by bpftrace, the same" "${at}_bpftrace" - "${at}_alone" ns
 }
 
 bench_waits() {
@@ -102,14 +122,15 @@ requests() { # name of the server, its process, number of requests or "", the co
 			profiler=
 			case $contender in
 			sprof) "$SPROF" record -q --source ebpf --clock off -o "$work/data" -d 100s -p "$pid" & profiler=$! ;;
-			offcputime) offcputime -p "$pid" 100 >/dev/null 2>&1 & profiler=$! ;;
+			offcputime) offcputime -p "$pid" 100 >"$work/profiler.out" 2>&1 & profiler=$! ;;
 			esac
 			background="$server $profiler"
 			[ -z "$profiler" ] || sleep 1.5
 			before=$(cpu_ns "$pid")
 			note "${name}_$contender" "$("$@")"
 			[ -z "$nr" ] || note "${name}_cpu_$contender" "$(calc "($(cpu_ns "$pid") - $before) / $nr")"
-			[ -z "$profiler" ] || { kill -INT $profiler; wait $profiler || true; }
+			[ -z "$profiler" ] || { kill -INT $profiler 2>/dev/null || true; wait $profiler || true; }
+			[ $contender != offcputime ] || check_rival "${name}_$contender"
 			background=$server
 		done
 	done
@@ -120,7 +141,7 @@ requests() { # name of the server, its process, number of requests or "", the co
 	row "time of a request under --clock off" "$(paired "${name}_alone" / "${name}_sprof")" x 1.01
 	[ -z "$nr" ] || row "CPU time of a request under --clock off" "$(paired "${name}_cpu_sprof" / "${name}_cpu_alone")" x 1.01
 	[ -z "$nr" ] || row "CPU time of a request alone, once more" "$(paired "${name}_cpu_again" / "${name}_cpu_alone")" x
-	[ ! -f "$work/${name}_offcputime" ] || row "time of a request under offcputime -p" "$(paired "${name}_alone" / "${name}_offcputime")" x
+	rival_row "${name}_offcputime" "time of a request under offcputime -p" "${name}_alone" / "${name}_offcputime" x
 }
 
 bench_redis() {
