@@ -316,7 +316,7 @@ bool color_has_class(const struct tree *tree, int kind, const char *class)
 		if (!strcmp(is, class))
 			return true;
 	}
-	/* In nodes that an outline leaves out a reason is told from what a wait was for by its name. */
+	/* In nodes that an outline leaves out, a reason is known by its name alone. */
 	for (i = 1; tree->outline && i < functions->nr; i++)
 		if (functions->list[i].kind == FUNCTION_WAIT &&
 		    group_of_reason(functions->list[i].name) == class[1] - '0')

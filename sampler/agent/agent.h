@@ -201,7 +201,7 @@ struct agent_taken {
 	__u32 slot;
 	__s32 tid;
 	__u64 time_ns, weight_ns;
-	/* With AGENT_CLOCK_WALL: since its timer expired; since its last sample, or since it was made. */
+	/* With AGENT_CLOCK_WALL: since its timer expired, and since its last sample. */
 	__u64 late_ns, since_ns;
 	__u32 maps_epoch;
 	__u16 cpu;

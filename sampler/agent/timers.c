@@ -69,8 +69,8 @@ static __u64 phase_of(const struct agent_region *r, __s32 tid)
 
 /*
  * The negative logarithm of a random number u from 0 to 1, times 2^LN_BITS. Half of all u are above
- * 1/2, a quarter above 1/4 and so on: u is a power of 1/2 times 1 - y, where y is from 0 to 1/2, and
- * -ln(1 - y) = y + y^2/2 + y^3/3 ...
+ * 1/2, a quarter between 1/4 and 1/2, and so on: u is a power of 1/2 times 1 - y, where y is from 0
+ * to 1/2, and -ln(1 - y) = y + y^2/2 + y^3/3 ...
  */
 static __u64 minus_ln(__u64 random)
 {
