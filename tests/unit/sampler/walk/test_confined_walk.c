@@ -5,52 +5,27 @@
 // BUILD: -Wl,--wrap=sandbox_start
 #include "tests/unit/unit.h"
 #include "tests/unit/child.h"
+#include "tests/unit/stand_in.h"
 #include "tests/unit/stopped_target.h"
 #include "tests/unit/traced.h"
 
 #include "core/portable/frames.h"
 #include "core/sandbox/message.h"
-#include "core/sandbox/sandbox.h"
 #include "sampler/walk/confined/confined_walk.h"
 
 #define MAX_FRAMES 512
-
-int __real_sandbox_start(const struct sandbox *sandbox, sandbox_job *job,
-			 const struct sandbox_limits *limits);
-int __wrap_sandbox_start(const struct sandbox *sandbox, sandbox_job *job,
-			 const struct sandbox_limits *limits);
 
 static const struct snapshot_ops ops = { .find_mapping = traced_find_mapping,
 					 .open_module = traced_open_module };
 static struct traced traced;
 static struct sandbox *sandbox;
 static uint64_t here[MAX_FRAMES], there[MAX_FRAMES];
-static sandbox_job *liar; /* runs in place of the child; NULL: nothing does */
-static unsigned int nr_started;
-
-int __wrap_sandbox_start(const struct sandbox *s, sandbox_job *job,
-			 const struct sandbox_limits *limits)
-{
-	int sockets[2];
-
-	nr_started++;
-	if (!liar)
-		return __real_sandbox_start(s, job, limits);
-	assert_int_equal(message_pair(sockets), 0);
-	if (!fork()) {
-		close(sockets[0]);
-		liar(sockets[1]);
-		_exit(0);
-	}
-	close(sockets[1]);
-	return sockets[0];
-}
 
 static int set_up(void **state)
 {
 	(void)state;
-	liar = NULL;
-	nr_started = 0;
+	stand_in.job = NULL;
+	stand_in.nr_started = 0;
 	return sandbox_new(&sandbox);
 }
 
@@ -91,7 +66,7 @@ static void compare(const char *target, size_t max)
 		expect_same(&a, &b);
 		sample.space += i; /* the child asks for the mappings again */
 	}
-	assert_int_equal(nr_started, 1);
+	assert_int_equal(stand_in.nr_started, 1);
 	confined_walk_free(own);
 	confined_walk_free(confined);
 }
@@ -160,17 +135,8 @@ static void children_that_always_die_are_given_up(void **state)
 		expect_leaf(&r, &sample);
 		assert_int_equal(confined_walk_error(walk), -ECHILD);
 	}
-	assert_int_equal(nr_started, 3);
+	assert_int_equal(stand_in.nr_started, 3);
 	confined_walk_free(walk);
-}
-
-static void skip_order(int socket)
-{
-	uint64_t bytes[64];
-
-	for (int i = 0; i < 2; i++)
-		if (message_receive(socket, bytes, sizeof(bytes), NULL, 0) <= 0)
-			_exit(1);
 }
 
 static void send_word(int socket, enum walk_word_kind kind, uint64_t key)
@@ -245,11 +211,11 @@ static void a_child_that_lies_costs_one_stack(void **state)
 		struct confined_walk *walk = confined_walk_new(&ops, &traced, sandbox);
 		struct snapshot_result r;
 
-		liar = liars[i];
+		stand_in.job = liars[i];
 		r = confined_walk_run(walk, &sample, there, MAX_FRAMES);
 		expect_leaf(&r, &sample);
 		assert_int_equal(confined_walk_error(walk), -EBADMSG);
-		liar = NULL;
+		stand_in.job = NULL;
 		r = confined_walk_run(walk, &sample, there, MAX_FRAMES);
 		assert_int_equal(r.marker, -1);
 		confined_walk_free(walk);
@@ -266,7 +232,7 @@ static void a_child_that_is_silent_is_not_waited_for(void **state)
 	assert_int_equal(set_up(state), 0);
 	walk = confined_walk_new(&ops, &traced, sandbox);
 	sample = stop_target(&traced, "deep32_nofp", NULL);
-	liar = is_silent;
+	stand_in.job = is_silent;
 	r = confined_walk_run(walk, &sample, there, MAX_FRAMES);
 	expect_leaf(&r, &sample);
 	assert_int_equal(confined_walk_error(walk), -ETIMEDOUT);

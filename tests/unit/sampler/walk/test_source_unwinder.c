@@ -4,13 +4,13 @@
  */
 // BUILD: -Wl,--wrap=sandbox_start -Wl,--wrap=libunwind_walk_new
 #include "tests/unit/unit.h"
+#include "tests/unit/stand_in.h"
 #include "tests/unit/stopped_target.h"
 #include "tests/unit/traced.h"
 
 #include "core/portable/frames.h"
 #include "core/sandbox/confined_headers.h"
 #include "core/sandbox/message.h"
-#include "core/sandbox/sandbox.h"
 #include "sampler/unwind/unwind_table.h"
 #include "sampler/walk/confined/confined_turns.h"
 #include "sampler/walk/confined/source_unwinder.h"
@@ -19,42 +19,19 @@
 
 #define MAX_FRAMES 512
 
-int __real_sandbox_start(const struct sandbox *sandbox, sandbox_job *job,
-			 const struct sandbox_limits *limits);
-int __wrap_sandbox_start(const struct sandbox *sandbox, sandbox_job *job,
-			 const struct sandbox_limits *limits);
 struct libunwind_walk *__real_libunwind_walk_new(struct libunwind_modules *modules);
 struct libunwind_walk *__wrap_libunwind_walk_new(struct libunwind_modules *modules);
 
 static struct traced traced;
 static struct sandbox *sandbox;
 static uint64_t here[MAX_FRAMES], there[MAX_FRAMES];
-static sandbox_job *liar; /* runs in place of the child; NULL: nothing does */
-static unsigned int nr_started, nr_libunwind_here;
+static unsigned int nr_libunwind_here;
 
 /* What the source has read of the files. */
 static struct code_headers headers[TRACED_MAX_MODULES];
 static struct unwind_table *tables[TRACED_MAX_MODULES];
 static struct rule_set *rules;
 static uint64_t pending; /* the module without a table; UINT64_MAX: none has one */
-
-int __wrap_sandbox_start(const struct sandbox *s, sandbox_job *job,
-			 const struct sandbox_limits *limits)
-{
-	int sockets[2];
-
-	nr_started++;
-	if (!liar)
-		return __real_sandbox_start(s, job, limits);
-	assert_int_equal(message_pair(sockets), 0);
-	if (!fork()) {
-		close(sockets[0]);
-		liar(sockets[1]);
-		_exit(0);
-	}
-	close(sockets[1]);
-	return sockets[0];
-}
 
 /* Children count in their own memory. */
 struct libunwind_walk *__wrap_libunwind_walk_new(struct libunwind_modules *modules)
@@ -100,8 +77,8 @@ static const struct snapshot_ops ops = { .find_mapping = traced_find_mapping,
 static int set_up(void **state)
 {
 	(void)state;
-	liar = NULL;
-	nr_started = nr_libunwind_here = 0;
+	stand_in.job = NULL;
+	stand_in.nr_started = nr_libunwind_here = 0;
 	pending = 0;
 	rules = rule_set_new();
 	return sandbox_new(&sandbox);
@@ -140,7 +117,7 @@ static size_t compare(const struct snapshot_sample *sample)
 	struct source_unwinder *confined;
 	struct snapshot_result a, b;
 
-	nr_libunwind_here = nr_started = 0;
+	nr_libunwind_here = stand_in.nr_started = 0;
 	confined = source_unwinder_new(&ops, &traced, sandbox);
 	for (int i = 0; i < 3; i++) {
 		a = source_unwind(own, sample, here, MAX_FRAMES);
@@ -163,13 +140,13 @@ static void what_the_tables_lack_is_unwound_in_a_child(void **state)
 	(void)state;
 	pending = UINT64_MAX;
 	assert_in_range(compare(&sample), 32, 40);
-	assert_int_equal(nr_started, 1);
+	assert_int_equal(stand_in.nr_started, 1);
 	pending = module_of(&sample);
 	assert_in_range(compare(&sample), 32, 40);
-	assert_int_equal(nr_started, 1);
+	assert_int_equal(stand_in.nr_started, 1);
 	pending = 0;
 	assert_in_range(compare(&sample), 32, 40);
-	assert_int_equal(nr_started, 0); /* the tables have all */
+	assert_int_equal(stand_in.nr_started, 0); /* the tables have all */
 }
 
 static void a_dwarf_expression_is_evaluated_in_a_child(void **state)
@@ -179,7 +156,7 @@ static void a_dwarf_expression_is_evaluated_in_a_child(void **state)
 	(void)state;
 	for (int i = 0; i < 20; i++) {
 		assert_true(compare(&sample) >= 3);
-		if (nr_started)
+		if (stand_in.nr_started)
 			return;
 		assert_true(traced_run(&traced, 5000));
 		assert_true(traced_capture(&traced));
@@ -231,18 +208,11 @@ static void a_module_that_is_forgotten_is_handed_over_again(void **state)
 		assert_int_equal(source_unwind(u, &sample, there, MAX_FRAMES).marker, -1);
 		source_unwinder_forget(u, pending);
 	}
-	assert_int_equal(nr_started, 1);
+	assert_int_equal(stand_in.nr_started, 1);
 	source_unwinder_free(u);
 }
 
-static void skip_order(int socket)
-{
-	static uint64_t bytes[256];
-
-	for (int i = 0; i < 2; i++)
-		if (message_receive(socket, bytes, sizeof(bytes), NULL, 0) <= 0)
-			_exit(1);
-}
+/* ---- a child that a file has taken over */
 
 static void dies(int socket)
 {
@@ -303,14 +273,14 @@ static void a_file_that_ends_its_reader_costs_the_rest_of_its_stacks(void **stat
 		struct snapshot_result r;
 
 		pending = bad;
-		liar = liars[i];
-		nr_started = 0;
+		stand_in.job = liars[i];
+		stand_in.nr_started = 0;
 		for (int round = 0; round < 5; round++) {
 			r = source_unwind(u, &sample, there, MAX_FRAMES);
 			expect_cut(&r, &sample);
-			liar = NULL;
+			stand_in.job = NULL;
 		}
-		assert_int_equal(nr_started, 1); /* it is not asked about again, */
+		assert_int_equal(stand_in.nr_started, 1); /* it is not asked about again, */
 		sample.user++;
 		r = source_unwind(u, &sample, there, MAX_FRAMES);
 		assert_int_equal(r.marker, -1); /* but for another user, */
@@ -330,14 +300,14 @@ static void a_user_whose_files_end_many_readers_is_not_asked_for_for_a_time(void
 
 	(void)state;
 	pending = module_of(&sample);
-	liar = dies;
+	stand_in.job = dies;
 	for (int i = 0; i < 100; i++) {
 		r = source_unwind(u, &sample, there, MAX_FRAMES);
 		expect_cut(&r, &sample);
 		source_unwinder_forget(u, pending); /* as if it were new */
 	}
-	assert_in_range(nr_started, 4, 50);
-	liar = NULL;
+	assert_in_range(stand_in.nr_started, 4, 50);
+	stand_in.job = NULL;
 	sample.user++;
 	assert_int_equal(source_unwind(u, &sample, there, MAX_FRAMES).marker, -1);
 	source_unwinder_free(u);
