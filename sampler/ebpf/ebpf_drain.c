@@ -5,7 +5,6 @@
  */
 #include "sampler/ebpf/ebpf_drain.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,6 +18,7 @@
 #include "sampler/ebpf/ebpf_targets.h"
 #include "sampler/ebpf/ebpf_waits.h"
 #include "sampler/ebpf/kernel_side.h"
+#include "sampler/ebpf/late_snapshots.h"
 #include "sampler/ebpf/resync.h"
 #include "sampler/runtimes/python/code_objects.h"
 #include "sampler/runtimes/python/code_reader.h"
@@ -26,7 +26,6 @@
 #include "sampler/sink/stack_ids.h"
 #include "sampler/sink/time_order.h"
 #include "sampler/target/sideband.h"
-#include "sampler/waiting/call_names.h"
 #include "sampler/waiting/last_python.h"
 #include "sampler/waiting/syscalls_side.h"
 #include "sampler/walk/runtime_unwind.h"
@@ -56,7 +55,7 @@ struct ebpf_drain {
 	struct last_python *last_python;
 	struct wait_event *early; /* samples whose stack has not come yet */
 	size_t nr_early, early_capacity;
-	uint64_t unwind_until_ns; /* later snapshots of this round keep only their leaf */
+	struct late_snapshots *late;
 	uint64_t tables_until_ns; /* snapshots of this round wait for tables until then */
 	struct sample_sink out;
 	struct profile_stats *stats;
@@ -73,6 +72,7 @@ struct ebpf_drain *ebpf_drain_new(struct ebpf_targets *targets, struct ebpf_snap
 	d->snapshots = snapshots;
 	d->stats = stats;
 	d->queue = time_order_new();
+	d->late = late_snapshots_new(memory ? memory->working / 8 : LATE_SNAPSHOTS_BYTES);
 	d->stacks = stack_ids_new();
 	if (memory)
 		stack_ids_set_memory(d->stacks, memory->working / 4);
@@ -90,6 +90,7 @@ void ebpf_drain_free(struct ebpf_drain *d)
 	if (!d)
 		return;
 	time_order_free(d->queue);
+	late_snapshots_free(d->late);
 	stack_ids_free(d->stacks);
 	sample_sink_fini(&d->out);
 	last_python_free(d->last_python);
@@ -103,7 +104,7 @@ void ebpf_drain_free(struct ebpf_drain *d)
 void ebpf_drain_begin(struct ebpf_drain *d, struct sink *sink, uint64_t unwind_until_ns)
 {
 	d->out.sink = sink;
-	d->unwind_until_ns = unwind_until_ns;
+	late_snapshots_begin(d->late, unwind_until_ns);
 	d->tables_until_ns = monotonic_ns() + TABLES_NS;
 }
 
@@ -127,10 +128,9 @@ void ebpf_drain_tell_sums(struct ebpf_drain *d)
 	ebpf_waits_tell(d->waits, &d->out, true);
 }
 
-void ebpf_drain_finish(struct ebpf_drain *d)
+bool ebpf_drain_is_behind(const struct ebpf_drain *d)
 {
-	ebpf_drain_tell_sums(d);
-	sample_sink_end(&d->out);
+	return late_snapshots_wait(d->late);
 }
 
 void ebpf_drain_end(struct ebpf_drain *d)
@@ -151,24 +151,15 @@ static bool stack_is_whole(const struct stack_event *e, size_t size)
 static void keep_stack(struct ebpf_drain *d, const struct process *p, const struct stack_event *e,
 		       struct walked *w)
 {
+	char name[32];
 	bool kept;
 
-	if (e->wait == CALL_STACK) {
-		char number[32];
-
-		w->wait = call_name(e->call);
-		if (!w->wait) {
-			if (e->call == NO_SYSTEM_CALL)
-				snprintf(number, sizeof(number), "no such system call");
-			else
-				snprintf(number, sizeof(number), "system call %u", e->call);
-			w->wait = number;
-		}
+	if (e->wait == CALL_STACK)
+		w->wait = syscalls_side_call_name(e->call, name, sizeof(name));
+	if (e->wait && e->wait != CALL_STACK)
+		kept = ebpf_waits_keep(d->waits, &d->out, p, e->key, e->wait, w);
+	else
 		kept = stack_ids_add(d->stacks, e->key, sample_sink_stack(&d->out, p, w));
-	} else {
-		kept = e->wait ? ebpf_waits_keep(d->waits, &d->out, p, e->key, e->wait, w)
-			       : stack_ids_add(d->stacks, e->key, sample_sink_stack(&d->out, p, w));
-	}
 	if (!kept)
 		kernel_side_forget_stacks(d->kernel);
 }
@@ -321,7 +312,9 @@ static void sink_wait_snapshot(struct ebpf_drain *d, const struct process *p,
 	sink_parts(d, &e->sample, e->sample.key, &e->facts, waiting, ready);
 }
 
-static void on_snapshot(struct ebpf_drain *d, const struct snapshot_event *e, size_t size)
+/* `p` is NULL where its mappings are not those of the sample. */
+static void unwind_snapshot(struct ebpf_drain *d, struct process *p, const struct snapshot_event *e,
+			    bool leaf_only)
 {
 	uint64_t user[MAX_USER_FRAMES];
 	struct walked w = {
@@ -330,22 +323,7 @@ static void on_snapshot(struct ebpf_drain *d, const struct snapshot_event *e, si
 		.user = user,
 		.in_kernel = e->in_kernel,
 	};
-	struct process *p;
-	bool leaf_only;
 
-	if (e->stack_size > size - sizeof(*e) || e->nr_kernel > MAX_KERNEL_FRAMES)
-		return;
-	ebpf_process(d->targets, (pid_t)e->sample.header.tgid, e->exec_id, &p);
-	if (p) {
-		ebpf_own(p)->nr_snapshots++;
-		ebpf_saw_image(d->targets, p, e->exec_id);
-	}
-	if (p && (e->end == END_NO_MAP || e->end == END_NO_TABLE))
-		ebpf_reread(d->targets, p);
-	if (p)
-		ebpf_publish_first(d->targets, p);
-	ebpf_files_await(d->targets->files, d->tables_until_ns);
-	leaf_only = monotonic_ns() >= d->unwind_until_ns;
 	if (p && !leaf_only)
 		ebpf_read_python_stack(d->snapshots, d->last_python, p, e);
 	d->stats->nr_snapshots += !leaf_only;
@@ -360,17 +338,48 @@ static void on_snapshot(struct ebpf_drain *d, const struct snapshot_event *e, si
 			    sample_sink_stack(&d->out, p, &w));
 }
 
+static void on_late(void *context, const struct event_header *h, uint32_t epoch, bool is_late)
+{
+	struct ebpf_drain *d = context;
+	struct process *p = ebpf_find_process(d->targets, (pid_t)h->tgid);
+
+	if (h->type == EVENT_PYTHON) {
+		ebpf_keep_python_stack(d->snapshots, (const struct stack_event *)h);
+		return;
+	}
+	if (p && p->epoch != epoch)
+		p = NULL;
+	unwind_snapshot(d, p, (const struct snapshot_event *)h,
+			!p || is_late || late_snapshots_spent(d->late));
+}
+
+static void on_snapshot(struct ebpf_drain *d, const struct snapshot_event *e, size_t size)
+{
+	struct process *p;
+
+	ebpf_process(d->targets, (pid_t)e->sample.header.tgid, e->exec_id, &p);
+	if (p) {
+		ebpf_own(p)->nr_snapshots++;
+		ebpf_saw_image(d->targets, p, e->exec_id);
+	}
+	if (p && (e->end == END_NO_MAP || e->end == END_NO_TABLE))
+		ebpf_reread(d->targets, p);
+	if (p)
+		ebpf_publish_first(d->targets, p);
+	ebpf_files_await(d->targets->files, d->tables_until_ns);
+	if (p && late_snapshots_keep(d->late, &e->sample.header, size, p->epoch))
+		ebpf_own(p)->late_until_ns = monotonic_ns() + LATE_SNAPSHOTS_NS;
+	else
+		unwind_snapshot(d, p, e, late_snapshots_spent(d->late));
+}
+
 static void on_fork(struct ebpf_drain *d, const struct fork_event *e)
 {
 	sample_sink_forked(&d->out, (pid_t)e->header.tgid, (pid_t)e->child);
 	ebpf_on_fork(d->targets, e);
 }
 
-static void on_exit_event(struct ebpf_drain *d, const struct exit_event *e)
-{
-	sample_sink_ended(&d->out, (pid_t)e->header.tgid);
-	ebpf_on_exit(d->targets, e);
-}
+/* ---- the queue */
 
 static void on_queued(void *context, int kind, const void *data, size_t size)
 {
@@ -392,12 +401,15 @@ static void on_queued(void *context, int kind, const void *data, size_t size)
 	case EVENT_STACK: on_stack(d, data, size); break;
 	case EVENT_SNAPSHOT: on_snapshot(d, data, size); break;
 	case EVENT_PYTHON:
-		if (stack_is_whole(data, size))
+		if (stack_is_whole(data, size) && !late_snapshots_keep(d->late, data, size, 0))
 			ebpf_keep_python_stack(d->snapshots, data);
 		break;
 	case EVENT_FORK: on_fork(d, data); break;
 	case EVENT_EXEC: ebpf_on_exec(d->targets, data); break;
-	case EVENT_EXIT: on_exit_event(d, data); break;
+	case EVENT_EXIT:
+		sample_sink_ended(&d->out, (pid_t)((const struct event_header *)data)->tgid);
+		ebpf_on_exit(d->targets, data);
+		break;
 	case KIND_SIDEBAND: {
 		const struct queued_sideband *q = data;
 		struct sideband_record r = q->record;
@@ -443,7 +455,7 @@ int ebpf_drain_queue_record(void *context, void *data, size_t size)
 		const struct snapshot_event *e = data;
 
 		/* Room was reserved for a whole stack; only what was filled is kept. */
-		if (e->stack_size > size - sizeof(*e))
+		if (e->stack_size > size - sizeof(*e) || e->nr_kernel > MAX_KERNEL_FRAMES)
 			return 0;
 		size = sizeof(*e) + e->stack_size;
 	}
@@ -468,8 +480,17 @@ void ebpf_drain_queue_sideband(void *context, const struct sideband_record *r)
 
 size_t ebpf_drain_handle(struct ebpf_drain *d, uint64_t before_ns)
 {
-	size_t left = time_order_take(d->queue, before_ns, on_queued, d);
+	size_t left;
 
+	late_snapshots_take(d->late, false, on_late, d);
+	left = time_order_take(d->queue, before_ns, on_queued, d);
 	retry_early(d, before_ns);
 	return left;
+}
+
+void ebpf_drain_finish(struct ebpf_drain *d)
+{
+	late_snapshots_take(d->late, true, on_late, d);
+	ebpf_drain_tell_sums(d);
+	sample_sink_end(&d->out);
 }

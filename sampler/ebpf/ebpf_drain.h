@@ -26,16 +26,21 @@ struct ebpf_drain *ebpf_drain_new(struct ebpf_targets *targets, struct ebpf_snap
 void ebpf_drain_free(struct ebpf_drain *d); /* NULL is fine */
 
 /*
- * Between these two calls samples go to `sink`. After unwind_until_ns, snapshots are no longer
- * unwound: only their leaf is kept.
+ * Between these two calls samples go to `sink`. After unwind_until_ns, snapshots wait for the next
+ * round; if too many wait, only their leaf is kept.
  */
 void ebpf_drain_begin(struct ebpf_drain *d, struct sink *sink, uint64_t unwind_until_ns);
 void ebpf_drain_end(struct ebpf_drain *d);
+/* Do snapshots wait for the next round? */
+bool ebpf_drain_is_behind(const struct ebpf_drain *d);
 /* As source_ops.turn. */
 void ebpf_drain_turn(struct ebpf_drain *d, bool forget);
 /* Tells the sink the sums of the segment that ends. */
 void ebpf_drain_tell_sums(struct ebpf_drain *d);
-/* Before the end of the last round: tells the sink what it has not been told yet. */
+/*
+ * Before the end of the last round: tells the sink what it has not been told yet. Of snapshots for
+ * which there is no time now, the leaf is kept.
+ */
 void ebpf_drain_finish(struct ebpf_drain *drain);
 
 /*

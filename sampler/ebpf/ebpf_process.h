@@ -23,7 +23,8 @@ struct ebpf_process {
 	/* ebpf_python.c */
 	uint32_t python; /* the interpreter's place in the pythons map; 0: runs no Python */
 	/* ebpf_drain.c */
-	uint32_t nr_snapshots; /* since allowed_ns */
+	uint32_t nr_snapshots;	/* since allowed_ns */
+	uint64_t late_until_ns; /* snapshots of it may wait until then */
 	/* ebpf_targets.c: in the list of those that the next poll looks at */
 	bool attended;
 	struct ebpf_process *prev, *next;

@@ -296,7 +296,7 @@ void ebpf_targets_poll(struct ebpf_targets *t)
 	{
 		struct process *p = &own->process;
 
-		if (p->ended_ns && now > p->ended_ns + GRACE_NS) {
+		if (p->ended_ns && now > p->ended_ns + GRACE_NS && now > own->late_until_ns) {
 			kernel_side_forget_process(t->kernel, p->pid);
 			remove_process(t, p);
 			continue;

@@ -53,8 +53,7 @@
 #define SETTLE_MS 2
 /*
  * Unwinding a snapshot can cost a millisecond, and a burst of new processes brings thousands: they
- * get a share of each round, so that the rings are emptied in time and recording ends when it
- * should.
+ * get a share of each round, and those that are left wait for the next.
  */
 #define UNWIND_NS (300ull * 1000 * 1000)
 #define LAST_UNWIND_NS (1000ull * 1000 * 1000)
@@ -315,6 +314,8 @@ static int source_drain(struct source *s, struct sink *sink, int timeout_ms)
 	size_t left;
 
 	timeout_ms = runtime_unwind_timeout_ms(s->files.runtime, timeout_ms);
+	if (ebpf_drain_is_behind(s->drain))
+		timeout_ms = 0;
 	if (epoll_wait(s->epoll_fd, events, 16, timeout_ms) < 0 && errno != EINTR)
 		return -errno;
 	now = monotonic_ns();

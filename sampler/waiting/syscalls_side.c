@@ -210,9 +210,20 @@ static void tell_times(struct sink *sink, uint32_t nr, struct call_totals *t)
 	t->changed = 0;
 }
 
-static void tell_call(struct sink *sink, uint32_t nr, struct call_totals *t)
+const char *syscalls_side_call_name(uint32_t nr, char *room, size_t size)
 {
 	const char *known = call_name(nr);
+
+	if (known)
+		return known;
+	if (nr == NO_SYSTEM_CALL)
+		return "no such system call";
+	snprintf(room, size, "system call %u", nr);
+	return room;
+}
+
+static void tell_call(struct sink *sink, uint32_t nr, struct call_totals *t)
+{
 	struct fact_system_call fact = {
 		.number = nr,
 		.calls = t->calls,
@@ -224,11 +235,7 @@ static void tell_call(struct sink *sink, uint32_t nr, struct call_totals *t)
 
 	fact.p50_ns = call_times_percentile(t->times, 50, fact.max_ns);
 	fact.p99_ns = call_times_percentile(t->times, 99, fact.max_ns);
-	if (known || nr == NO_SYSTEM_CALL)
-		snprintf(name, sizeof(name), "%s", known ? known : "no such system call");
-	else
-		snprintf(name, sizeof(name), "system call %u", nr);
-	fact.name = sink_cstring(sink, name);
+	fact.name = sink_cstring(sink, syscalls_side_call_name(nr, name, sizeof(name)));
 	sink->fact(sink, FACT_SYSTEM_CALL, &fact);
 	tell_times(sink, nr, t);
 }

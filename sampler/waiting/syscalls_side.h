@@ -2,6 +2,7 @@
 #ifndef SPROF_SYSCALLS_SIDE_H
 #define SPROF_SYSCALLS_SIDE_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 struct bpf_object;
@@ -29,5 +30,7 @@ void syscalls_side_tell(struct syscalls_side *s, struct sink *sink);
 void syscalls_side_poll(struct syscalls_side *s, struct sink *sink);
 /* A segment begins: the sums begin anew. */
 void syscalls_side_turn(struct syscalls_side *s);
+/* What a system call is called, also one without a name; `room` may hold it. */
+const char *syscalls_side_call_name(uint32_t nr, char *room, size_t size);
 
 #endif
