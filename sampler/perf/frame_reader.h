@@ -3,8 +3,9 @@
  * each CPU, bound to it. The sample wakes it, so the kernel gives it the CPU that the sampled
  * thread has: while it reads, that thread stands still where it was sampled. No thread is stopped,
  * and no right is needed beyond reading the memory. The kernel does not promise this, so it is
- * checked: the reader did not wait for the CPU (frame_reader.c), the C stack is that of the sample
- * (frame_walk.c), and the thread's switches tell when it stopped and went on (python_stacks.c).
+ * checked: the C stack is that of the sample (frame_walk.c), and the thread's switches tell when it
+ * stopped and went on (python_stacks.c). On a busy machine the kernel may hand the CPU to others
+ * first: it must have taken it from the thread all the more promptly then.
  *
  * It is a process, because a read of a hostile target's memory may never return.
  */

@@ -21,7 +21,7 @@
 #define SEARCH_LIMIT_NS 20000000u /* of the search for a thread's state, once a thread */
 #define SHARE 8			  /* a reader has at most 1 / this of its CPU's time, */
 #define SAVED_NS 20000000	  /* and may save up so much of it */
-#define STALE_NS 20000000u	  /* a thread sampled longer ago has surely gone on */
+#define STALE_NS 40000000u	  /* the recorder waits no longer for what is read */
 #define BLOCK 2048u
 #define BLOCKS 256u	    /* power of two */
 #define THREADS 4096u	    /* power of two */
@@ -374,7 +374,8 @@ void frame_walk_sample(struct frame_walk *r, const struct perf_record *sample, b
 	thread_pointer = find_thread(r, turn);
 	r->stack.gil = r->layout.gil_holder ? PY_GIL_NO_THREAD : PY_GIL_UNKNOWN;
 	r->deadline_ns = monotonic_ns() + LIMIT_NS;
-	if (thread_pointer && at_once && stands_where_sampled(r, &sample->sample))
+	r->stack.late = !at_once;
+	if (thread_pointer && stands_where_sampled(r, &sample->sample))
 		walk(r, thread_pointer);
 	else if (thread_pointer)
 		r->stack.known = r->stack.broken = true;

@@ -473,7 +473,8 @@ uint8_t python_stacks_merge(struct python_stacks *s, const struct process *p,
 		return gil;
 	}
 	if (found && found->arrived &&
-	    thread_stood_still(s->switches, r->tid, r->time_ns, found->head.read_ns)) {
+	    thread_stood_still(s->switches, r->tid, r->time_ns, found->head.read_ns,
+			       found->head.late)) {
 		gil = found->head.gil;
 		whole = !found->head.broken;
 		if (found->head.nr_words)

@@ -37,7 +37,7 @@ struct reader_stack {
 	uint8_t known;	/* the thread has a state in an interpreter */
 	uint8_t broken; /* frames are missing */
 	uint8_t gil;	/* enum py_gil */
-	uint8_t pad;
+	uint8_t late;	/* the reader waited for its CPU: others may have run before it */
 };
 _Static_assert(sizeof(struct reader_stack) == 32, "whole words");
 

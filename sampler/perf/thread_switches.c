@@ -18,6 +18,7 @@
  * its CPU at the next tick, 1 ms or more later.
  */
 #define AT_ONCE_NS 150000u
+#define LATE_AT_ONCE_NS 60000u /* nineteen of twenty are within it */
 
 struct times {
 	pid_t tid;
@@ -112,9 +113,9 @@ void thread_switches_add(struct thread_switches *s, pid_t tid, uint64_t time_ns,
 }
 
 bool thread_stood_still(const struct thread_switches *s, pid_t tid, uint64_t sampled_ns,
-			uint64_t read_ns)
+			uint64_t read_ns, bool late)
 {
-	uint64_t left = 0, came = UINT64_MAX;
+	uint64_t left = 0, came = UINT64_MAX, limit = late ? LATE_AT_ONCE_NS : AT_ONCE_NS;
 	enum thread_switch how = SWITCH_OUT;
 	const struct times *t;
 
@@ -134,6 +135,6 @@ bool thread_stood_still(const struct thread_switches *s, pid_t tid, uint64_t sam
 			how = what;
 		}
 	}
-	return left && how == SWITCH_PREEMPTED && left - sampled_ns <= AT_ONCE_NS &&
-	       left <= read_ns && came > read_ns;
+	return left && how == SWITCH_PREEMPTED && left - sampled_ns <= limit && left <= read_ns &&
+	       came > read_ns;
 }

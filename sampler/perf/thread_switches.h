@@ -26,9 +26,10 @@ void thread_switches_handled(struct thread_switches *switches, uint64_t before_n
 
 /*
  * Did the thread lose its CPU at once when it was sampled, and not get one again before read_ns?
- * All switches up to then must have been added.
+ * All switches up to then must have been added. `late`: who read did not get that CPU at once, so
+ * nothing but the time says that the thread lost it in the interrupt of the sample.
  */
 bool thread_stood_still(const struct thread_switches *switches, pid_t tid, uint64_t sampled_ns,
-			uint64_t read_ns);
+			uint64_t read_ns, bool late);
 
 #endif

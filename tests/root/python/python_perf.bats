@@ -102,13 +102,14 @@ names_what_is_gone() {
 	done
 }
 
-# While others want the CPU, a reader without SCHED_FIFO gets it late: 30 % at a load of 16.
+# While others want the CPU, a reader without SCHED_FIFO gets it late: 11 to 18 % at a load of 40. If late readers were
+# not used it would be 70 %.
 @test "nobody with perf: a script that is started, and one that runs, have Python frames" {
 	as_nobody
 	cp "$BATS_TEST_DIRNAME"/../../targets/python_shares.py "$place/out/"
 	"${as[@]}" "$SPROF" record -q -o "$data" --source perf -F 499 -- /usr/bin/python3 "$place/out/python_shares.py" 500 >"$truth"
 	fold_here
-	few_are_missing 60
+	few_are_missing 40
 	judge shares "$truth" "$folded"
 	cd "$place/out"
 	"${as[@]}" /usr/bin/python3 "$place/out/python_shares.py" 60000 >/dev/null 3>&- &
@@ -116,7 +117,7 @@ names_what_is_gone() {
 	sleep 0.7
 	"${as[@]}" "$SPROF" record -q -o "$data" --source perf -F 499 -d 700ms -p "${pids[-1]}"
 	fold_here
-	few_are_missing 60
+	few_are_missing 40
 	grep -q 'main (python_shares.py:[0-9]*);loop (python_shares.py:' "$folded"
 }
 

@@ -12,7 +12,7 @@
 /* Was the thread, which switched as given, still from the sample to 80 us later? */
 static bool is_still(struct thread_switches *s)
 {
-	bool still = thread_stood_still(s, TID, SAMPLED, SAMPLED + 80 * US);
+	bool still = thread_stood_still(s, TID, SAMPLED, SAMPLED + 80 * US, false);
 
 	thread_switches_free(s);
 	return still;
@@ -51,8 +51,23 @@ static void a_thread_that_lost_its_cpu_late_had_run_on(void **state)
 	struct thread_switches *s = with(900, SWITCH_PREEMPTED, 1000);
 
 	(void)state;
-	assert_false(thread_stood_still(s, TID, SAMPLED, SAMPLED + 950 * US));
+	assert_false(thread_stood_still(s, TID, SAMPLED, SAMPLED + 950 * US, false));
 	thread_switches_free(s);
+}
+
+/* Another process got its CPU: only how soon that was says that it was the sample's doing. */
+static void a_thread_that_is_read_late_must_have_lost_its_cpu_sooner(void **state)
+{
+	struct thread_switches *soon = with(50, SWITCH_PREEMPTED, 20000);
+	struct thread_switches *later = with(70, SWITCH_PREEMPTED, 20000);
+
+	(void)state;
+	assert_true(thread_stood_still(soon, TID, SAMPLED, SAMPLED + 19000 * US, true));
+	assert_false(thread_stood_still(soon, TID, SAMPLED, SAMPLED + 21000 * US, true));
+	assert_true(thread_stood_still(later, TID, SAMPLED, SAMPLED + 19000 * US, false));
+	assert_false(thread_stood_still(later, TID, SAMPLED, SAMPLED + 19000 * US, true));
+	thread_switches_free(soon);
+	thread_switches_free(later);
 }
 
 static void a_thread_that_is_not_known_to_have_stopped_ran_on(void **state)
@@ -60,7 +75,7 @@ static void a_thread_that_is_not_known_to_have_stopped_ran_on(void **state)
 	struct thread_switches *s = thread_switches_new();
 
 	(void)state;
-	assert_false(thread_stood_still(s, TID, SAMPLED, SAMPLED + 80 * US));
+	assert_false(thread_stood_still(s, TID, SAMPLED, SAMPLED + 80 * US, false));
 	thread_switches_add(s, TID, SAMPLED - 10 * US, SWITCH_PREEMPTED);
 	assert_false(is_still(s));
 }
@@ -123,6 +138,7 @@ int main(void)
 		cmocka_unit_test(a_thread_that_came_back_before_the_end_did_not),
 		cmocka_unit_test(a_thread_that_gave_up_its_cpu_itself_had_run_on),
 		cmocka_unit_test(a_thread_that_lost_its_cpu_late_had_run_on),
+		cmocka_unit_test(a_thread_that_is_read_late_must_have_lost_its_cpu_sooner),
 		cmocka_unit_test(a_thread_that_is_not_known_to_have_stopped_ran_on),
 		cmocka_unit_test(switches_of_another_thread_do_not_count),
 		cmocka_unit_test(a_thread_with_more_switches_than_are_kept_ran_on),
