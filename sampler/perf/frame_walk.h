@@ -29,8 +29,8 @@ void frame_walk_init(struct frame_walk *walk, const struct reader_targets *targe
  */
 int64_t frame_walk_allowance(int64_t before_ns, uint64_t passed_ns, uint64_t used_ns);
 /*
- * Reads the frames of the sampled thread, if its process runs Python and time is left. at_once: this
- * process got the CPU in the interrupt of the sample; else the thread may have run on.
+ * Reads the frames of the sampled thread, if its process runs Python and time is left. at_once:
+ * this process got the CPU in the interrupt of the sample; else the thread may have run on.
  */
 void frame_walk_sample(struct frame_walk *walk, const struct perf_record *sample, bool at_once);
 /* Is the C stack still what was copied with the sample? `room` takes as much as the copy. */
