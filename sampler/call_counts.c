@@ -23,7 +23,7 @@
 #include "sampler/bpf/calls.h"
 #include "sampler/bpf/calls.skel.h"
 #include "sampler/ebpf/ebpf_probe.h"
-#include "sampler/ebpf/percpu_map.h"
+#include "sampler/events/percpu_map.h"
 #include "sampler/function_returns_x86_64.h"
 #include "core/rights/privileges.h"
 #include "sampler/probe_safety_x86_64.h"

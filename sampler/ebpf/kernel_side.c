@@ -24,7 +24,7 @@
 #include "sampler/bpf/sprof.skel.h"
 #include "sampler/ebpf/arena.h"
 #include "sampler/ebpf/ebpf_probe.h"
-#include "sampler/ebpf/percpu_map.h"
+#include "sampler/events/percpu_map.h"
 #include "sampler/selection/cgroups.h"
 #include "sampler/sink/limits.h"
 #include "sampler/target/sideband.h"

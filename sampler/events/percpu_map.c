@@ -2,7 +2,7 @@
  * The kernel returns a value for each possible CPU, online or not, so the buffer must have room for
  * all of them.
  */
-#include "sampler/ebpf/percpu_map.h"
+#include "sampler/events/percpu_map.h"
 
 #include <stdlib.h>
 
