@@ -316,8 +316,10 @@ struct mapped_file *file_table_add(struct file_table *t, const struct file_mappi
 				   bool *ret_new)
 {
 	struct mapped_file *file = get(t, m->dev, m->ino, m->user, ret_new);
+	/* One user's mapping that is gone must not keep the file from others. */
+	bool is_stale = !*ret_new && file->fd == -ESTALE && file->user != m->user;
 
-	if (!*ret_new && mapped_file_is_overwritten(file)) {
+	if (is_stale || (!*ret_new && mapped_file_is_overwritten(file))) {
 		forget_key(t, file);
 		file = get(t, m->dev, m->ino, m->user, ret_new);
 	}

@@ -8,11 +8,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/magic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "core/base/alloc.h"
@@ -20,17 +23,6 @@
 #include "core/rights/safe_open.h"
 #include "core/untrusted/remote_read.h"
 #include "core/untrusted/target_mounts.h"
-
-/* Takes over fd; ESTALE where it is not the file with that inode (0: any). */
-static int check_inode(int fd, uint64_t ino)
-{
-	struct stat st;
-
-	if (fd < 0 || !ino || (!fstat(fd, &st) && st.st_ino == ino))
-		return fd;
-	close(fd);
-	return -ESTALE;
-}
 
 /* Has the file the name that the mapping had? */
 static bool is_named(int fd, const char *path)
@@ -44,10 +36,40 @@ static bool is_named(int fd, const char *path)
 }
 
 /*
+ * Is it the file that was seen? Files of btrfs and of overlay file systems show other devices than
+ * their mappings do, and those of overlays perhaps another inode; then a name counts, if it is that
+ * of a mapping.
+ */
+static bool is_seen_file(int fd, const struct file_mapping *m, bool of_mapping)
+{
+	struct statfs fs;
+	struct stat st;
+
+	if (!m->ino)
+		return true;
+	if (fstat(fd, &st) || fstatfs(fd, &fs))
+		return false;
+	switch ((unsigned long)fs.f_type) {
+	case BTRFS_SUPER_MAGIC: return st.st_ino == m->ino && !major(m->dev);
+	case OVERLAYFS_SUPER_MAGIC:
+		return st.st_ino == m->ino || (of_mapping && is_named(fd, m->path));
+	default: return st.st_ino == m->ino && st.st_dev == m->dev;
+	}
+}
+
+/* Takes over fd; ESTALE where it is another file. */
+static int check(int fd, const struct file_mapping *m, bool of_mapping)
+{
+	if (fd < 0 || is_seen_file(fd, m, of_mapping))
+		return fd;
+	close(fd);
+	return -ESTALE;
+}
+
+/*
  * The link in map_files is the best name of a mapped file: it is right for deleted and replaced
- * files and in every mount namespace. But another file may be mapped there by now: it must have the
- * inode that was seen, or the name (overlay file systems show inodes of their own). The kernel
- * takes the lock of the target's memory for the link, so the lookup may never return.
+ * files and in every mount namespace. But another file may be mapped there by now. The kernel takes
+ * the lock of the target's memory for the link, so the lookup may never return.
  */
 static int open_map_file(const struct file_mapping *m)
 {
@@ -59,9 +81,7 @@ static int open_map_file(const struct file_mapping *m)
 	link = remote_open_link(m->pid, name);
 	if (link < 0)
 		return link;
-	fd = check_inode(target_mounts_open(m->pid, link, SAFE_OPEN_ELF_MAX), m->ino);
-	if (fd == -ESTALE && is_named(link, m->path))
-		fd = target_mounts_open(m->pid, link, SAFE_OPEN_ELF_MAX);
+	fd = check(target_mounts_open(m->pid, link, SAFE_OPEN_ELF_MAX), m, true);
 	close(link);
 	return fd;
 }
@@ -75,7 +95,7 @@ static int open_in_its_root(const struct file_mapping *m)
 	if (root < 0)
 		return root;
 	before = privileges_use(RIGHTS_OF_CALLER);
-	fd = check_inode(safe_open_in_root(root, m->path, SAFE_OPEN_ELF_MAX), m->ino);
+	fd = check(safe_open_in_root(root, m->path, SAFE_OPEN_ELF_MAX), m, false);
 	privileges_use(before);
 	close(root);
 	return fd;
@@ -83,22 +103,22 @@ static int open_in_its_root(const struct file_mapping *m)
 
 /*
  * The link in map_files leads to what is mapped. A path leads to what the target has put there by
- * now, perhaps a file of another file system with the same inode, so it is opened without borrowed
- * rights.
+ * now, so it is opened without borrowed rights.
  */
 int open_mapped(const struct file_mapping *m)
 {
 	int fd = open_map_file(m);
+	bool is_stale = fd == -ESTALE;
 	enum rights before;
 
 	if (fd < 0)
 		fd = open_in_its_root(m);
 	if (fd < 0 && m->path[0] == '/') {
 		before = privileges_use(RIGHTS_OF_CALLER);
-		fd = check_inode(safe_open(m->path, SAFE_OPEN_ELF_MAX), m->ino);
+		fd = check(safe_open(m->path, SAFE_OPEN_ELF_MAX), m, false);
 		privileges_use(before);
 	}
-	return fd;
+	return fd < 0 && is_stale ? -ESTALE : fd;
 }
 
 /*

@@ -6,7 +6,7 @@
 
 /*
  * Opens the mapped file, even if its path leads to another one by now. Of a process that has ended
- * only the path is left, which must lead to the same inode. Returns a descriptor, or -errno as
+ * only the path is left, which must lead to the same file. Returns a descriptor, or -errno as
  * safe_open() gives it; -ESTALE where another file is there.
  */
 int open_mapped(const struct file_mapping *mapping);

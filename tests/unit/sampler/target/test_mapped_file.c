@@ -285,7 +285,49 @@ static void another_file_at_the_path_is_not_believed(void **state)
 	m = mapping_of(path);
 	m.ino++;
 	assert_int_equal(file_table_add(t, &m, &is_new)->fd, -ESTALE);
+	m.ino--;
+	m.dev++; /* a file of another file system may have any number */
+	assert_int_equal(file_table_add(t, &m, &is_new)->fd, -ESTALE);
 	file_table_free(t);
+	unlink(path);
+}
+
+/* A user may map another file there, and have it at the same path in a mount namespace. */
+static void another_file_in_the_mapping_is_not_believed(void **state)
+{
+	struct file_table *t = file_table_new();
+	char path[] = "/dev/shm/sprof-code-XXXXXX";
+	struct file f = good_file();
+	struct file_mapping m;
+	bool is_new;
+	void *at;
+	int fd;
+
+	(void)state;
+	fd = mkstemp(path);
+	if (fd < 0)
+		skip();
+	write_file(path, &f);
+	m = mapping_of(path);
+	at = mmap(NULL, 0x1000, PROT_READ, MAP_PRIVATE, fd, 0);
+	assert_ptr_not_equal(at, MAP_FAILED);
+	m.start = (uintptr_t)at;
+	m.end = m.start + 0x1000;
+	assert_true(file_table_add(t, &m, &is_new)->fd >= 0);
+	m.ino++;
+	assert_int_equal(file_table_add(t, &m, &is_new)->fd, -ESTALE);
+	m.ino--;
+	m.dev++;
+	m.path = "/none";
+	assert_int_equal(file_table_add(t, &m, &is_new)->fd, -ESTALE);
+	file_table_add(t, &m, &is_new);
+	assert_false(is_new);
+	m.user++; /* this user's mapping may be that of the file */
+	file_table_add(t, &m, &is_new);
+	assert_true(is_new || geteuid()); /* only root can look at mappings */
+	munmap(at, 0x1000);
+	file_table_free(t);
+	close(fd);
 	unlink(path);
 }
 
@@ -454,6 +496,7 @@ int main(void)
 		cmocka_unit_test(a_file_written_in_place_is_other_code),
 		cmocka_unit_test(a_memfd_is_a_file_if_it_holds_one),
 		cmocka_unit_test(another_file_at_the_path_is_not_believed),
+		cmocka_unit_test(another_file_in_the_mapping_is_not_believed),
 		cmocka_unit_test(only_a_regular_file_is_ever_opened),
 		cmocka_unit_test(one_user_leaves_entries_to_others),
 		cmocka_unit_test(a_released_index_rests_before_it_is_reused),
