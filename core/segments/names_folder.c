@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,13 +15,14 @@
 #include <unistd.h>
 
 #include "core/base/alloc.h"
+#include "core/base/number_map.h"
 #include "core/base/search.h"
 #include "core/profile/profile.h"
 #include "core/profile/source.h"
 #include "core/recording/recfile.h"
 #include "core/rights/safe_open.h"
 
-#define NAME_SIZE (2 * BUILD_ID_MAX + 1)
+#define NAME_SIZE (2 * BUILD_ID_MAX + 32 + 1)
 #define MAX_NAMES_BYTES (256u << 20) /* of a file that is read */
 #define MAX_RUNS (1u << 16)	     /* of a file, so that it is read quickly in each segment */
 
@@ -37,21 +39,73 @@ static int compare(const void *a, const void *b)
 	return x->address < y->address ? -1 : x->address > y->address;
 }
 
-/* Frames by module: those of module m are at first[m] up to first[m + 1]. */
+static int compare_numbers(uint64_t a, uint64_t b)
+{
+	return a < b ? -1 : a > b;
+}
+
+/* By file; 0: both are the same one, perhaps with two paths. */
+static int compare_files(const struct profile_module *a, const struct profile_module *b)
+{
+	int order = compare_numbers(a->build_id_size, b->build_id_size);
+
+	order = order ? order : memcmp(a->build_id, b->build_id, a->build_id_size);
+	order = order ? order : compare_numbers(a->dev, b->dev);
+	return order ? order : compare_numbers(a->ino, b->ino);
+}
+
+static int compare_modules(const void *a, const void *b, void *profile)
+{
+	const struct profile_module *modules = ((const struct profile *)profile)->modules;
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	int order = compare_files(&modules[x], &modules[y]);
+
+	return order ? order : compare_numbers(x, y);
+}
+
+/* By module: the first one with the same file. The caller frees the array. */
+static uint32_t *find_files(const struct profile *p)
+{
+	uint32_t *sorted = xcalloc(p->nr_modules + 1, sizeof(*sorted));
+	uint32_t *files = xcalloc(p->nr_modules + 1, sizeof(*files)), file = 0;
+
+	for (uint32_t m = 0; m < p->nr_modules; m++)
+		sorted[m] = m;
+	qsort_r(sorted, p->nr_modules, sizeof(*sorted), compare_modules, (void *)p);
+	for (size_t i = 0; i < p->nr_modules; i++) {
+		const struct profile_module *m = &p->modules[sorted[i]];
+
+		if (!i || !names_folder_has(m) || compare_files(m, &p->modules[file]))
+			file = sorted[i];
+		files[sorted[i]] = file;
+	}
+	free(sorted);
+	return files;
+}
+
+/*
+ * Frames by file: those of module m, if it is the first with its file, are first[m]...first[m+1].
+ * Frames that begin runs are not among them: runs go with the frames near which they were found.
+ */
 struct frames {
 	uint32_t *first, *frames;
 };
 
 static void frames_init(struct frames *f, const struct profile *p)
 {
+	uint32_t *files = find_files(p);
+
 	f->first = xcalloc(p->nr_modules + 2, sizeof(*f->first));
 	f->frames = xcalloc(p->nr_frames + 1, sizeof(*f->frames));
 	for (size_t i = 0; i < p->nr_frames; i++)
-		f->first[p->frames[i].module + 2]++;
+		if (!p->modules[p->frames[i].module].begins_runs)
+			f->first[files[p->frames[i].module] + 2]++;
 	for (size_t m = 2; m < p->nr_modules + 2; m++)
 		f->first[m] += f->first[m - 1];
 	for (size_t i = 0; i < p->nr_frames; i++)
-		f->frames[f->first[p->frames[i].module + 1]++] = (uint32_t)i;
+		if (!p->modules[p->frames[i].module].begins_runs)
+			f->frames[f->first[files[p->frames[i].module] + 1]++] = (uint32_t)i;
+	free(files);
 }
 
 static void frames_fini(struct frames *f)
@@ -67,15 +121,11 @@ bool names_folder_has(const struct profile_module *m)
 
 static void name_of(const struct profile_module *m, char name[NAME_SIZE])
 {
-	name[0] = '\0';
+	size_t size = 2 * (size_t)m->build_id_size;
+
 	for (uint8_t i = 0; i < m->build_id_size; i++)
 		snprintf(name + 2 * (size_t)i, 3, "%02x", m->build_id[i]);
-}
-
-static bool same_build(const struct profile_module *a, const struct profile_module *b)
-{
-	return names_folder_has(a) && a->build_id_size == b->build_id_size &&
-	       !memcmp(a->build_id, b->build_id, a->build_id_size);
+	snprintf(name + size, NAME_SIZE - size, "%016" PRIx64 "%016" PRIx64, m->dev, m->ino);
 }
 
 static void mark_used(int names, const struct profile_module *m)
@@ -111,14 +161,14 @@ static struct profile *read_names(int names, const struct profile_module *m)
 	return p;
 }
 
-/* What is kept for a build-id, by address: single frames, or those that begin runs. */
+/* What is kept for a file, by address: single frames, or those that begin runs. */
 struct kept_frames {
 	const struct profile *p;
 	struct by_address *sorted[2];
 	size_t nr[2];
 };
 
-/* Several modules may have the build-id of `m`. */
+/* Several modules may be of the file of `m`. */
 static void kept_init(struct kept_frames *k, const struct profile *p,
 		      const struct profile_module *m)
 {
@@ -129,7 +179,8 @@ static void kept_init(struct kept_frames *k, const struct profile *p,
 		for (size_t i = 0; i < p->nr_frames; i++) {
 			const struct profile_module *of = &p->modules[p->frames[i].module];
 
-			if (same_build(of, m) && (of->begins_runs != 0) == runs)
+			if (names_folder_has(of) && !compare_files(of, m) &&
+			    (of->begins_runs != 0) == runs)
 				sorted[k->nr[runs]++] =
 					(struct by_address){ p->frames[i].address, (uint32_t)i };
 		}
@@ -168,36 +219,31 @@ static uint32_t kept_find(const struct kept_frames *k, uint64_t address)
 struct copying {
 	const struct profile *from;
 	struct profile *to;
-	uint32_t *functions; /* PROFILE_NONE: not copied */
+	struct number_map functions; /* by number, and by module of `to` */
 	struct profile_location *locations;
 	size_t capacity;
 };
 
-static void copying_init(struct copying *c, const struct profile *from, struct profile *to)
-{
-	*c = (struct copying){ .from = from, .to = to };
-	c->functions = xcalloc(from->nr_functions + 1, sizeof(*c->functions));
-	memset(c->functions, 0xff, (from->nr_functions + 1) * sizeof(*c->functions));
-}
-
 static void copying_fini(struct copying *c)
 {
-	free(c->functions);
+	number_map_fini(&c->functions);
 	free(c->locations);
 }
 
 static uint32_t copy_function(struct copying *c, uint32_t id, uint32_t module)
 {
 	struct profile_function f = c->from->functions[id];
+	bool is_new;
+	uint32_t *copy = number_map_at(&c->functions, (uint64_t)id << 32 | module, &is_new);
 
-	if (c->functions[id] != PROFILE_NONE)
-		return c->functions[id];
+	if (!is_new)
+		return *copy;
 	f.name = profile_cstring(c->to, profile_str(c->from, f.name));
 	f.system_name = profile_cstring(c->to, profile_str(c->from, f.system_name));
 	f.file = profile_cstring(c->to, profile_str(c->from, f.file));
 	f.module = f.module == PROFILE_NONE ? PROFILE_NONE : module;
-	c->functions[id] = profile_function(c->to, &f);
-	return c->functions[id];
+	*copy = profile_function(c->to, &f);
+	return *copy;
 }
 
 static void copy_names(struct copying *c, uint32_t from, uint32_t to)
@@ -217,11 +263,10 @@ static void copy_names(struct copying *c, uint32_t from, uint32_t to)
 static void name_module(const struct profile *kept, struct profile *p, uint32_t module,
 			const uint32_t *frames, size_t nr, bool *known)
 {
+	struct copying c = { .from = kept, .to = p };
 	struct kept_frames k;
-	struct copying c;
 
 	kept_init(&k, kept, &p->modules[module]);
-	copying_init(&c, kept, p);
 	for (size_t i = 0; i < nr; i++) {
 		uint32_t found = kept_find(&k, p->frames[frames[i]].address);
 
@@ -276,9 +321,8 @@ struct names_file {
 static void add_frames(struct names_file *f, const struct kept_frames *k,
 		       const struct kept_frames *others, int runs)
 {
-	struct copying c;
+	struct copying c = { .from = k->p, .to = f->p };
 
-	copying_init(&c, k->p, f->p);
 	for (size_t i = 0; i < k->nr[runs]; i++) {
 		const struct by_address *at = &k->sorted[runs][i];
 
@@ -382,8 +426,7 @@ int names_folder_write(int names, const struct profile *p)
 		size_t nr = f.first[m + 1] - f.first[m];
 		int err = 0;
 
-		/* Runs go with the frames near which they were found. */
-		if (nr && names_folder_has(&p->modules[m]) && !p->modules[m].begins_runs)
+		if (nr && names_folder_has(&p->modules[m]))
 			err = write_module(names, p, (uint32_t)m, f.frames + f.first[m], nr);
 		first = first ? first : err;
 	}

@@ -1,7 +1,8 @@
 /*
- * Names of frames, kept once per build-id beside the segments whose frames they name:
- * DIR/names/HEX, where HEX is the build-id. Such a file is a recording without samples: frames of
- * that one ELF file, and their names. A frame without a name in it was looked up and has none.
+ * Names of frames, kept once per file beside the segments whose frames they name: DIR/names/HEX,
+ * where HEX is the build-id and the inode; a build-id alone could be forged. Such a file is a
+ * recording without samples: frames of that one ELF file, and their names. A frame without a name
+ * in it was looked up and has none.
  *
  * A second module of such a file begins_runs: the names of each of its frames hold for all
  * addresses up to the next one; a frame without a name ends a run, and nothing is known behind it.

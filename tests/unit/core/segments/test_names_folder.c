@@ -1,4 +1,5 @@
-/* core/segments/names_folder.c: names by build-id, added to, read back, and not trusted. */
+/* core/segments/names_folder.c: names by file, added to, read back, and not trusted. */
+// BUILD: -Wl,--wrap=recfile_create_in
 #include "tests/unit/recording.h"
 
 #include <fcntl.h>
@@ -7,16 +8,37 @@
 #include "core/profile/profile.h"
 #include "core/segments/names_folder.h"
 
-static uint32_t add_module(struct profile *p, uint8_t build)
+#define FILE_1 "ab0100000000000000080000000000000005"
+#define FILE_2 "ab0200000000000000080000000000000005"
+
+int __real_recfile_create_in(int fd, const struct recfile_meta *meta, struct recfile **ret_file);
+int __wrap_recfile_create_in(int fd, const struct recfile_meta *meta, struct recfile **ret_file);
+
+static unsigned int nr_written;
+
+int __wrap_recfile_create_in(int fd, const struct recfile_meta *meta, struct recfile **ret_file)
+{
+	nr_written++;
+	return __real_recfile_create_in(fd, meta, ret_file);
+}
+
+static uint32_t add_file(struct profile *p, const char *path, uint8_t build, uint64_t ino)
 {
 	struct profile_module m = {
-		.path = profile_cstring(p, "/usr/bin/x"),
+		.path = profile_cstring(p, path),
+		.dev = 8,
+		.ino = ino,
 		.kind = MODULE_ELF,
 		.build_id_size = 2,
 		.build_id = { 0xab, build },
 	};
 
 	return profile_module(p, &m);
+}
+
+static uint32_t add_module(struct profile *p, uint8_t build)
+{
+	return add_file(p, "/usr/bin/x", build, 5);
 }
 
 static void add_name(struct profile *p, uint32_t frame, const char *name)
@@ -105,7 +127,55 @@ static void names_are_added_to_those_that_are_there(void **state)
 	names_folder_read(names, p, NULL);
 	for (uint32_t i = 0; i < 90; i++)
 		assert_int_equal(p->frames[i].nr_locations, i % 10 ? 1 : 0);
-	assert_int_equal(system("[ $(ls -A names) = ab01 ]"), 0);
+	assert_int_equal(system("[ $(ls -A names) = " FILE_1 " ]"), 0);
+	profile_free(p);
+	close(names);
+}
+
+/* Anybody can make a file with the build-id of another one. */
+static void names_of_another_file_with_that_build_id_are_not_taken(void **state)
+{
+	struct profile *p = profile_new(), *own = profile_new();
+	int names = open_names();
+	bool known[1] = { 0 };
+
+	(void)state;
+	add_name(p, profile_frame(p, add_file(p, "/tmp/x", 1, 6), 55), "forged");
+	assert_int_equal(names_folder_write(names, p), 0);
+	profile_frame(own, add_module(own, 1), 55);
+	names_folder_read(names, own, known);
+	assert_string_equal(name_of(own, 0), "");
+	assert_false(known[0]);
+	write_names(names, 1, 50, 60);
+	names_folder_read(names, own, known);
+	assert_string_equal(name_of(own, 0), "f1.55");
+	profile_free(p);
+	profile_free(own);
+	close(names);
+}
+
+/* A user may run one file by thousands of paths. */
+static void a_file_with_many_paths_is_written_once(void **state)
+{
+	struct profile *p = profile_new();
+	int names = open_names();
+	char path[32];
+
+	(void)state;
+	nr_written = 0;
+	for (uint64_t i = 0; i < 5000; i++) {
+		snprintf(path, sizeof(path), "/tmp/%d", (int)i);
+		add_name(p, profile_frame(p, add_file(p, path, 1, 5), i), "f");
+	}
+	assert_int_equal(names_folder_write(names, p), 0);
+	assert_int_equal(nr_written, 1);
+	profile_free(p);
+	p = profile_new();
+	profile_frame(p, add_module(p, 1), 1);
+	profile_frame(p, add_file(p, "/tmp/0", 1, 5), 4999);
+	names_folder_read(names, p, NULL);
+	assert_string_equal(name_of(p, 0), "f");
+	assert_string_equal(name_of(p, 1), "f");
 	profile_free(p);
 	close(names);
 }
@@ -182,12 +252,12 @@ static void names_that_are_used_are_marked(void **state)
 	(void)state;
 	write_names(names, 1, 0, 50);
 	profile_frame(p, add_module(p, 1), 5);
-	assert_int_equal(utimensat(names, "ab01", old, 0), 0);
+	assert_int_equal(utimensat(names, FILE_1, old, 0), 0);
 	names_folder_read(names, p, NULL); /* a reader of segments */
-	assert_int_equal(fstatat(names, "ab01", &st, 0), 0);
+	assert_int_equal(fstatat(names, FILE_1, &st, 0), 0);
 	assert_int_equal(st.st_mtim.tv_sec, 1000);
 	names_folder_read(names, p, &known); /* the recorder */
-	assert_int_equal(fstatat(names, "ab01", &st, 0), 0);
+	assert_int_equal(fstatat(names, FILE_1, &st, 0), 0);
 	assert_true(st.st_mtim.tv_sec > 1000);
 	profile_free(p);
 	close(names);
@@ -201,16 +271,16 @@ static void what_is_not_a_file_of_names_is_left_alone(void **state)
 
 	(void)state;
 	profile_frame(p, add_module(p, 1), 5);
-	assert_int_equal(mkfifo("names/ab01", 0600), 0);
+	assert_int_equal(mkfifo("names/" FILE_1, 0600), 0);
 	names_folder_read(names, p, NULL);
-	assert_int_equal(unlink("names/ab01"), 0);
-	assert_int_equal(symlink("/etc/passwd", "names/ab01"), 0);
+	assert_int_equal(unlink("names/" FILE_1), 0);
+	assert_int_equal(symlink("/etc/passwd", "names/" FILE_1), 0);
 	names_folder_read(names, p, NULL);
-	assert_int_equal(unlink("names/ab01"), 0);
-	assert_int_equal(system("head -c 3000 /dev/urandom >names/ab01"), 0);
+	assert_int_equal(unlink("names/" FILE_1), 0);
+	assert_int_equal(system("head -c 3000 /dev/urandom >names/" FILE_1), 0);
 	names_folder_read(names, p, NULL);
 	write_names(names, 2, 0, 50);
-	assert_int_equal(rename("names/ab02", "names/ab01"), 0); /* of another build */
+	assert_int_equal(rename("names/" FILE_2, "names/" FILE_1), 0); /* of another build */
 	names_folder_read(names, p, NULL);
 	assert_int_equal(p->frames[0].nr_locations, 0);
 	profile_free(p);
@@ -226,6 +296,8 @@ int main(void)
 		IN_DIRECTORY(names_are_added_to_those_that_are_there),
 		IN_DIRECTORY(a_run_names_addresses_that_were_not_asked_for),
 		IN_DIRECTORY(names_that_are_used_are_marked),
+		IN_DIRECTORY(names_of_another_file_with_that_build_id_are_not_taken),
+		IN_DIRECTORY(a_file_with_many_paths_is_written_once),
 		IN_DIRECTORY(what_is_not_a_file_of_names_is_left_alone),
 	};
 
