@@ -31,10 +31,11 @@
 #define FILES_MAX 512u	 /* of one child */
 #define MAX_WARNINGS 5
 
-#define REFUSED 64u	 /* files that are not asked about again */
-#define USERS 64u	 /* users whose numbers differ by a multiple of it share failures */
-#define FREE_FAILURES 3u /* after that many the user's children rest, */
-#define REST_FACTOR 20u	 /* so many times as long as the failure took */
+#define REFUSED 64u	    /* files that are not asked about again */
+#define USERS 64u	    /* root, and 63 of which others share one by their number */
+#define FULL_NS 2500000000u /* a user's turns are refused once they fill so much of the future */
+#define FREE_FAILURES 3u    /* after that many the user's children rest, */
+#define REST_FACTOR 20u	    /* so many times as long as the failure took */
 #define REST_MIN_NS 1000000u
 
 enum order_kind { ORDER_TURN, ORDER_FORGET };
@@ -74,6 +75,7 @@ struct confined_turns {
 	unsigned int next_refused;
 	uint32_t nr_failures[USERS];
 	uint64_t resume_ns[USERS];
+	uint64_t full_ns[USERS], others_full_ns; /* when what was used is filled again */
 	unsigned int nr_warnings;
 	struct turn_answer answer;
 };
@@ -358,17 +360,52 @@ static void warn(struct confined_turns *t, uint64_t module, int err)
 		    reason ? reason : strerror(-err));
 }
 
+/* Users can have many numbers, but none that shares root's place. */
+static size_t place_of(uint32_t user)
+{
+	return user ? 1 + user % (USERS - 1) : 0;
+}
+
 static void note_failure(struct confined_turns *t, uint32_t user, uint64_t module, int err,
 			 uint64_t start_ns)
 {
 	uint64_t now_ns = monotonic_ns(), took_ns = now_ns - start_ns;
+	size_t at = place_of(user);
 
 	warn(t, module, err);
 	t->refused[t->next_refused] = (struct refused_file){ user, module };
 	t->next_refused = (t->next_refused + 1) % REFUSED;
-	if (++t->nr_failures[user % USERS] > FREE_FAILURES)
-		t->resume_ns[user % USERS] =
+	if (++t->nr_failures[at] > FREE_FAILURES)
+		t->resume_ns[at] =
 			now_ns + REST_FACTOR * (took_ns > REST_MIN_NS ? took_ns : REST_MIN_NS);
+}
+
+static bool is_used_up(uint64_t full_ns, uint64_t now_ns)
+{
+	return full_ns > now_ns && full_ns - now_ns >= FULL_NS;
+}
+
+static bool may_take_turn(const struct confined_turns *t, uint32_t user, uint64_t now_ns)
+{
+	size_t at = place_of(user);
+
+	return now_ns >= t->resume_ns[at] && !is_used_up(t->full_ns[at], now_ns) &&
+	       !(at && is_used_up(t->others_full_ns, now_ns));
+}
+
+static void use(uint64_t *full_ns, uint64_t start_ns, uint64_t ns)
+{
+	*full_ns = (*full_ns > start_ns ? *full_ns : start_ns) + ns;
+}
+
+/* Turns of one user take half of the time at most, those of all but root three quarters. */
+static void use_time(struct confined_turns *t, uint32_t user, uint64_t start_ns)
+{
+	uint64_t took_ns = monotonic_ns() - start_ns;
+
+	use(&t->full_ns[place_of(user)], start_ns, 2 * took_ns);
+	if (user)
+		use(&t->others_full_ns, start_ns, took_ns + took_ns / 3);
 }
 
 bool confined_turns_take(void *turns, const struct snapshot_sample *sample,
@@ -379,11 +416,11 @@ bool confined_turns_take(void *turns, const struct snapshot_sample *sample,
 	struct turn_child *c;
 	int err;
 
-	if (start_ns < t->resume_ns[sample->user % USERS] ||
-	    is_refused(t, sample->user, turn->module))
+	if (!may_take_turn(t, sample->user, start_ns) || is_refused(t, sample->user, turn->module))
 		return false;
 	c = child_of(t, sample->user);
 	err = ask(t, c, sample, turn);
+	use_time(t, sample->user, start_ns);
 	if (!err)
 		return true;
 	end_child(c);

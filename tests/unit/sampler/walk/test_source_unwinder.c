@@ -313,6 +313,44 @@ static void a_user_whose_files_end_many_readers_is_not_asked_for_for_a_time(void
 	source_unwinder_free(u);
 }
 
+/* Answers, but late: that the walk ends where it is. */
+static void takes_long(int socket)
+{
+	struct {
+		struct walk_word word;
+		struct walk_regs regs;
+	} answer = { .word = { .kind = WALK_DONE, .marker = WALK_NO_RULE } };
+	uint64_t order[256];
+
+	skip_order(socket);
+	do {
+		usleep(50000);
+		message_send(socket, &answer, sizeof(answer), NULL, 0);
+	} while (message_receive(socket, order, sizeof(order), NULL, 0) > 0);
+}
+
+/* Such a user would hold up the samples of all others. */
+static void a_user_whose_turns_take_long_has_half_of_the_time(void **state)
+{
+	struct snapshot_sample sample = stop_target(&traced, "deep32_nofp", NULL);
+	struct source_unwinder *u = source_unwinder_new(&ops, &traced, sandbox);
+	unsigned int nr_refused = 0;
+	int marker;
+
+	(void)state;
+	pending = module_of(&sample);
+	stand_in.job = takes_long;
+	for (int i = 0; i < 100; i++)
+		nr_refused +=
+			source_unwind(u, &sample, there, MAX_FRAMES).marker == MARKER_PARSER_FAILED;
+	stand_in.job = NULL;
+	sample.user++;
+	marker = source_unwind(u, &sample, there, MAX_FRAMES).marker;
+	source_unwinder_free(u);
+	assert_in_range(nr_refused, 20, 99);
+	assert_int_equal(marker, -1);
+}
+
 static void an_answer_that_makes_no_sense_is_refused(void **state)
 {
 	struct {
@@ -368,6 +406,7 @@ int main(void)
 		WITH_CHILDREN(a_module_that_is_forgotten_is_handed_over_again),
 		WITH_CHILDREN(a_file_that_ends_its_reader_costs_the_rest_of_its_stacks),
 		WITH_CHILDREN(a_user_whose_files_end_many_readers_is_not_asked_for_for_a_time),
+		WITH_CHILDREN(a_user_whose_turns_take_long_has_half_of_the_time),
 		cmocka_unit_test(an_answer_that_makes_no_sense_is_refused),
 	};
 
