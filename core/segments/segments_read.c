@@ -246,13 +246,9 @@ static void read_names(struct reading *r)
 
 static void read_window(struct reading *r)
 {
-	uint64_t bytes = 0;
-
-	set_window(r);
-	for (size_t i = 0; i < r->nr; i++)
-		bytes += is_in_window(r, &r->segments[i]) ? r->segments[i].size_bytes : 0;
 	if (r->wanted->tell_size)
-		r->wanted->tell_size(r->wanted->context, bytes);
+		r->wanted->tell_size(r->wanted->context, r->found.size_bytes);
+	set_window(r); /* it may read a segment */
 	for (size_t i = 0; i < r->nr; i++)
 		if (is_in_window(r, &r->segments[i]) && !add_segment(r, &r->segments[i]))
 			r->found.nr_unreadable++;

@@ -20,7 +20,7 @@ struct segments_wanted {
 	const char *host; /* NULL: any */
 	bool no_names;	  /* do not read the names that are in the folder */
 	bool with_marks;  /* read the marks that are in the folder */
-	/* Called with the size of the segments of the wanted time, before they are read. */
+	/* Called with the size of all segments, before one is read. */
 	void (*tell_size)(void *context, uint64_t bytes);
 	void *context;
 };

@@ -38,6 +38,19 @@ is_refused() {
 	grep -q "^sprof: cannot read 'standard input': its .* would take more than" err
 }
 
+@test "a segment of that kind, also where only the end of its folder is looked for" {
+	local peak status from
+	mkdir folder
+	"$bombs" make recording folder/sprof-20231114T221320.000Z.data
+	for from in -1h 1s; do
+		read -r peak status < <("$bombs" peak "$SPROF" fold --from $from folder 2>err)
+		echo "$from: $peak MB, status $status, $(cat err)"
+		[ "$status" -eq 1 ]
+		[ "$peak" -lt 320 ]
+		grep -q "^sprof: cannot read 'folder': its .* would take more than" err
+	done
+}
+
 @test "pprof that gzip makes small" {
 	is_refused pprof fold
 }
