@@ -72,12 +72,16 @@ record() {
 
 # A user may have so many processes and threads. Whichever the recorder cannot start, it says so.
 @test "a limit that leaves no thread to the recorder is an error with its reason, not an abort" {
+	needs_root "to be a user without other processes"
 	as_nobody
 	needs_attach
 	local nr said='' other=(setpriv --reuid 47123 --regid 47123 --clear-groups env HOME=/)
 	"${other[@]}" sleep 600 3>&- &
 	pids+=($!)
-	until grep -q sleep "/proc/$!/comm"; do sleep 0.05; done
+	until grep -q sleep "/proc/$!/comm"; do
+		kill -0 "$!"
+		sleep 0.05
+	done
 	for nr in $(seq 2 30); do
 		run "${other[@]}" bash -c 'ulimit -u "$1"; exec "${@:2}"' - "$nr" \
 			"$SPROF" record -q -s timer --alloc -d 0.1 -o /dev/null -p "${pids[-1]}"
