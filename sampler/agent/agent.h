@@ -206,7 +206,8 @@ struct agent_taken {
 	__u32 maps_epoch;
 	__u16 cpu;
 	__u8 in_kernel;
-	__u8 doing; /* enum agent_doing; the rest as in struct agent_sample */
+	__u8 doing;    /* enum agent_doing; the rest as in struct agent_sample */
+	__u8 is_again; /* the thread is where the last sample met it */
 	__u8 was_aborted;
 	__s32 call;
 	__u64 args[2];

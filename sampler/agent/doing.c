@@ -134,10 +134,11 @@ void agent_find_doing(struct agent_region *r, struct agent_taken *t,
 
 	c->cpu_ns = cpu;
 	t->call = -1;
-	if (agent_context_repeats_syscall(uc)) {
+	/* Again: the thread is where the last sample left it, which has told of the call. */
+	if (!t->is_again && agent_context_repeats_syscall(uc)) {
 		t->doing = AGENT_WAITED;
 		t->call = (__s32)result;
-	} else if (t->in_kernel) {
+	} else if (!t->is_again && t->in_kernel) {
 		t->was_aborted = result == ERROR_EINTR;
 		if (t->was_aborted)
 			t->doing = AGENT_WAITED;

@@ -202,9 +202,16 @@ static void sample(struct agent_region *r, __u32 slot, __u64 now, __u32 scratch,
 		taken.in_kernel = 1;
 		w.regs.exact = 0;
 	}
-	if (r->clock == AGENT_CLOCK_WALL)
+	if (r->clock == AGENT_CLOCK_WALL) {
+		__u64 *place = &r->clock_slots[slot].place, last = *place;
+
+		*place = w.regs.pc + w.regs.sp;
+		taken.is_again &= *place == last;
 		agent_find_doing(r, &taken, uc);
+	}
 	walk(r, &taken, &w, uc, scratch);
+	if (r->clock == AGENT_CLOCK_WALL)
+		r->clock_slots[slot].done_ns = agent_now_ns(r);
 }
 
 static int is_orphaned(const struct agent_region *r, __u64 now)

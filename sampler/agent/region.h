@@ -102,6 +102,8 @@ _Static_assert(sizeof(struct agent_slot) == 64, "a cache line");
 struct agent_clock_slot {
 	__u64 expiry_ns; /* when its timer expires */
 	__u64 last_ns;	 /* when its last sample was taken, or its timer made */
+	__u64 done_ns;	 /* when the handler of that sample was done; or 0 */
+	__u64 place;	 /* of that sample: its pc plus its sp */
 	__u64 told_ns;	 /* as last_ns, by the weights of its samples */
 	__u64 cpu_ns;	 /* its CPU time at its last sample */
 	__s64 over_ns;	 /* the CPU time that its samples stand for, less what it has used */

@@ -117,7 +117,7 @@ static __u64 first_expiry(struct agent_region *r, __u32 slot, __s32 tid)
 	if (r->clock == AGENT_CLOCK_WALL) {
 		choose_moment(r, c, tid, agent_now_ns(r));
 		c->told_ns = c->last_ns;
-		c->cpu_ns = 0;
+		c->cpu_ns = c->done_ns = 0;
 		c->over_ns = 0;
 		return c->expiry_ns + delay;
 	}
@@ -168,6 +168,7 @@ __u64 agent_next_moment(struct agent_region *r, struct agent_taken *t)
 	owed = owed > most ? most : owed < -most ? -most : owed;
 	t->late_ns = t->time_ns - c->expiry_ns;
 	t->since_ns = t->time_ns - c->last_ns;
+	t->is_again = c->expiry_ns <= c->done_ns; /* or the kernel's timer was late */
 	weight = (__u64)((__s64)r->period_ns + owed / NR_EVENED) + t->late_ns;
 	c->told_ns += weight;
 	choose_moment(r, c, t->tid, t->time_ns);
