@@ -129,20 +129,24 @@ static void symbolize(struct profile *p, const struct load_opts *opts)
  */
 static void name_segment(struct profile *p, const char *name, const struct load_opts *opts)
 {
-	char *folder = xstrdup(name), *slash = strrchr(folder, '/');
+	char *folder = xstrdup(name), *slash = strrchr(folder, '/'), *path;
 	int fd, names;
 
 	if (slash)
 		slash[slash == folder] = '\0';
+	path = xasprintf("%s/names", slash ? folder : ".");
 	fd = open(slash ? folder : ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	free(folder);
 	names = fd < 0 ? -errno : folder_open_names(fd);
 	if (fd >= 0)
 		close(fd);
 	if (names >= 0) {
+		memory_guard_begin(path, 0);
 		names_folder_read(names, p, NULL);
+		memory_guard_end();
 		close(names);
 	}
+	free(path);
 	symbolize(p, opts);
 }
 

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "core/base/alloc.h"
+#include "core/base/memory_limit.h"
 #include "core/base/number_map.h"
 #include "core/base/search.h"
 #include "core/profile/profile.h"
@@ -141,6 +142,7 @@ static struct profile *read_names(int names, const struct profile_module *m)
 {
 	struct profile *p = NULL;
 	char name[NAME_SIZE], *note;
+	struct stat st;
 	FILE *f;
 	int fd;
 
@@ -148,11 +150,12 @@ static struct profile *read_names(int names, const struct profile_module *m)
 	fd = safe_open_in_root_no_link(names, name, MAX_NAMES_BYTES);
 	if (fd < 0)
 		return NULL;
-	f = fdopen(fd, "rb");
+	f = fstat(fd, &st) ? NULL : fdopen(fd, "rb");
 	if (!f) {
 		close(fd);
 		return NULL;
 	}
+	memory_guard_read((uint64_t)st.st_size);
 	if (recfile_read(f, &p, &note))
 		p = NULL;
 	else

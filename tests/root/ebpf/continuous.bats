@@ -265,3 +265,18 @@ times_of() { # SEGMENT
 	[ "$(stat -c %a "$dir")" = 700 ]
 	land
 }
+
+@test "names beside a segment may take as much memory as a file of their size" {
+	local bombs=$BUILD/tests/drivers/bombs file peak status
+	work shares 20000
+	fly --segment 300ms -p ${pids[0]}
+	wait_until has_segments 2
+	land
+	for file in "$dir"/names/*; do "$bombs" make recording "$file"; done
+	file=$(segments | head -1)
+	read -r peak status < <("$bombs" peak "$SPROF" fold "$file" 2>"$log")
+	echo "$peak MB, status $status, $(cat "$log")"
+	[ "$status" -eq 1 ]
+	[ "$peak" -lt 320 ]
+	grep -q "^sprof: cannot read '$dir/names': its .* would take more than" "$log"
+}
