@@ -22,8 +22,10 @@
 #define NCURSES_NOMACROS 1
 #include <ncurses.h>
 
+#include "core/base/alloc.h"
 #include "core/base/clean_text.h"
 #include "core/base/log.h"
+#include "core/rights/privileges.h"
 #include "output/text/text.h"
 
 /* Must be last, because it defines macros such as `columns`. */
@@ -42,17 +44,48 @@ static struct {
 static bool unicode;
 static SCREEN *screen;
 
+/*
+ * Has ncurses read only what the system knows of terminals where rights are borrowed: it would read
+ * what the caller names, because it asks for user ids and not for capabilities. Returns $HOME.
+ */
+static char *hide_own_terminals(void)
+{
+	const char *home = getenv("HOME");
+	char *kept = home ? xstrdup(home) : NULL;
+
+	if (!privileges_are_borrowed())
+		return kept;
+	unsetenv("TERMINFO");
+	unsetenv("TERMINFO_DIRS");
+	unsetenv("HOME");
+	return kept;
+}
+
+static void restore_home(char *home)
+{
+	if (home)
+		setenv("HOME", home, 1);
+	free(home);
+}
+
+static bool places_text(void)
+{
+	char *home = hide_own_terminals();
+	int err = setupterm(NULL, STDOUT_FILENO, &(int){ 0 });
+
+	restore_home(home);
+	return !err && tigetstr("cup") && tigetstr("cup") != (char *)-1;
+}
+
 bool screen_is_possible(char *why, size_t why_size)
 {
 	const char *term = getenv("TERM");
-	int err = 0;
 
 	if (!isatty(STDOUT_FILENO) || !isatty(STDIN_FILENO)) {
 		snprintf(why, why_size, "standard input and output are not both a terminal");
 		return false;
 	}
-	if (!term || !*term || !strcmp(term, "dumb") || setupterm(NULL, STDOUT_FILENO, &err) ||
-	    !tigetstr("cup") || tigetstr("cup") == (char *)-1) {
+	if (!term || !*term || !strcmp(term, "dumb") || !places_text()) {
 		snprintf(why, why_size, "the terminal '%.40s' cannot place text", term ? term : "");
 		return false;
 	}
@@ -119,13 +152,17 @@ static void set_colors(void)
 
 int screen_begin(void)
 {
+	char *home;
+
 	setlocale(LC_CTYPE, "");
 	unicode = !strcmp(nl_langinfo(CODESET), "UTF-8");
 	if (tcgetattr(STDOUT_FILENO, &terminal.settings)) {
 		log_error(errno, "use the terminal");
 		return -errno;
 	}
+	home = hide_own_terminals();
 	screen = newterm(NULL, stdout, stdin);
+	restore_home(home);
 	if (!screen) {
 		log_error(0, "use the terminal: ncurses does not know it");
 		return -ENOTTY;

@@ -147,3 +147,17 @@ load lent
 	XDG_CACHE_HOME=$out/own-cache "${as[@]}" "$SPROF" record -q -o data --source ebpf -- "$place/closed" 300 >/dev/null
 	[ -n "$(find own-cache/sprof -name "$id*")" ]
 }
+
+@test "top reads no description of a terminal that the user names" {
+	local variables="TERM=sprof-own TERMINFO=$PWD/terminfo"
+	mkdir terminfo
+	infocmp -x xterm | sed 's/^xterm|/sprof-own|/' | tic -x -o terminfo -
+	"${as[@]}" env $variables tput cup 1 1
+	run timeout 20 script -qec "${as[*]} env $variables $SPROF top -- sleep 0.5" /dev/null
+	[[ $output == *"the terminal 'sprof-own' cannot place text"* ]]
+	mkdir home
+	mv terminfo home/.terminfo
+	"${as[@]}" env TERM=sprof-own HOME="$PWD/home" tput cup 1 1
+	run timeout 20 script -qec "${as[*]} env TERM=sprof-own HOME=$PWD/home $SPROF top -- sleep 0.5" /dev/null
+	[[ $output == *"the terminal 'sprof-own' cannot place text"* ]]
+}
