@@ -1,9 +1,9 @@
 # For tests of Python frames: finds the interpreters, and checks what was recorded.
 
-# The CPythons from 3.8 on: those of $SPROF_PYTHONS, or else the system's and pyenv's.
+# The CPythons from 3.8 on: those of $SPROF_PYTHONS, or else the system's.
 pythons() {
 	local python
-	for python in ${SPROF_PYTHONS-/usr/bin/python3 ~/.pyenv/versions/3.*/bin/python3}; do
+	for python in ${SPROF_PYTHONS-/usr/bin/python3}; do
 		[ ! -x "$python" ] || ! "$python" -c 'import sys; sys.exit(sys.version_info < (3, 8))' || echo "$python"
 	done
 }
