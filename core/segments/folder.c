@@ -238,13 +238,17 @@ void folder_measure_segment(struct folder *f, const char *name)
 		retention_set_size(&f->retention, name, (uint64_t)st.st_size);
 }
 
-/* Were these names unused since before the oldest segment? Then nothing needs them. */
+/*
+ * Were these names unused since before the oldest segment? Then nothing needs them. They stay for
+ * as long again, because a program may come back, but for an hour at most.
+ */
 static bool names_are_old(const struct folder *f, const struct stat *st, int64_t now_ns)
 {
 	int64_t used = st->st_mtim.tv_sec * 1000000000ll + st->st_mtim.tv_nsec;
 	int64_t oldest = f->retention.nr ? f->retention.segments[0].ended_ns : now_ns;
+	int64_t rest = f->retention.nr ? now_ns - oldest : NAMES_REST_NS;
 
-	return used - f->zero_realtime_ns < oldest - NAMES_REST_NS;
+	return used - f->zero_realtime_ns < oldest - (rest < NAMES_REST_NS ? rest : NAMES_REST_NS);
 }
 
 void folder_tidy_names(struct folder *f, int64_t now_ns)

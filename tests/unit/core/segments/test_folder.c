@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "core/base/clock.h"
 #include "core/segments/folder.h"
 
 #define S 1000000000ll
@@ -220,6 +221,33 @@ static void no_more_is_kept_than_the_limit_allows(void **state)
 	folder_free(f);
 }
 
+/* In a folder whose only segment ended so long ago, which names are kept? */
+static void unused_names_stay_for_as_long(int64_t segment_s, const char *kept, const char *deleted)
+{
+	int64_t now_ns = boottime_ns();
+	struct folder *f = open_it(0);
+	char command[256];
+
+	add_segment(f, T, 10, now_ns - segment_s * S);
+	snprintf(command, sizeof(command),
+		 "cd d/names && touch ab && touch -d '%s ago' cd && touch -d '%s ago' ef", kept,
+		 deleted);
+	assert_int_equal(system(command), 0);
+	folder_tidy_names(f, now_ns);
+	assert_true(is_there("d/names/ab"));
+	assert_true(is_there("d/names/cd"));
+	assert_false(is_there("d/names/ef"));
+	folder_free(f);
+	assert_int_equal(system("rm -r d"), 0);
+}
+
+static void names_that_no_segment_needs_are_deleted(void **state)
+{
+	(void)state;
+	unused_names_stay_for_as_long(20, "30 seconds", "50 seconds");
+	unused_names_stay_for_as_long(10800, "210 minutes", "270 minutes");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -235,6 +263,7 @@ int main(void)
 		IN_DIRECTORY(a_deleted_folder_is_made_anew),
 		IN_DIRECTORY(the_last_segments_can_be_kept),
 		IN_DIRECTORY(no_more_is_kept_than_the_limit_allows),
+		IN_DIRECTORY(names_that_no_segment_needs_are_deleted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
