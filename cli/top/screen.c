@@ -46,15 +46,17 @@ static SCREEN *screen;
 
 /*
  * Has ncurses read only what the system knows of terminals where rights are borrowed: it would read
- * what the caller names, because it asks for user ids and not for capabilities. Returns $HOME.
+ * what the caller names, because it asks for user ids and not for capabilities. Returns $HOME where
+ * it was taken away, else NULL.
  */
 static char *hide_own_terminals(void)
 {
 	const char *home = getenv("HOME");
-	char *kept = home ? xstrdup(home) : NULL;
+	char *kept;
 
 	if (!privileges_are_borrowed())
-		return kept;
+		return NULL;
+	kept = home ? xstrdup(home) : NULL;
 	unsetenv("TERMINFO");
 	unsetenv("TERMINFO_DIRS");
 	unsetenv("HOME");
