@@ -124,12 +124,6 @@ static void count_modules(struct info *info, const struct profile *p)
 	free(of_stack);
 }
 
-static void add_clamped(uint64_t *sum, uint64_t value)
-{
-	if (__builtin_add_overflow(*sum, value, sum))
-		*sum = UINT64_MAX;
-}
-
 static void count_columns(struct info *info, const struct profile *p)
 {
 	for (size_t i = 0; i < p->nr_samples; i++) {

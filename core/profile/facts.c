@@ -233,12 +233,6 @@ const void *facts_find(const struct profile *p, enum fact_kind kind, const void 
 	return id == PROFILE_NONE ? NULL : owner.table->values + (size_t)id * info->nr_fields;
 }
 
-static void add(uint64_t *to, uint64_t more)
-{
-	if (__builtin_add_overflow(*to, more, to))
-		*to = UINT64_MAX;
-}
-
 /*
  * Percentiles of two sets of calls do not tell that of both, unless they are equal; the histograms
  * do, if both have one.
@@ -252,12 +246,12 @@ void facts_add_calls(enum fact_kind kind, void *to, const void *more)
 		const struct fact_call_times *times = more;
 
 		for (size_t i = 0; i < CALL_OCTAVE; i++)
-			add(&((struct fact_call_times *)to)->calls[i], times->calls[i]);
+			add_clamped(&((struct fact_call_times *)to)->calls[i], times->calls[i]);
 		return;
 	}
-	add(&sum->calls, c->calls);
-	add(&sum->errors, c->errors);
-	add(&sum->total_ns, c->total_ns);
+	add_clamped(&sum->calls, c->calls);
+	add_clamped(&sum->errors, c->errors);
+	add_clamped(&sum->total_ns, c->total_ns);
 	if (sum->max_ns < c->max_ns)
 		sum->max_ns = c->max_ns;
 	if (sum->p50_ns != c->p50_ns)

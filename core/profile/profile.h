@@ -71,6 +71,13 @@ const char *marker_name(enum marker marker);
  */
 int marker_from_name(const char *name, size_t size);
 
+/* Adds, up to UINT64_MAX: what files and targets say may be of any size. */
+static inline void add_clamped(uint64_t *sum, uint64_t more)
+{
+	if (__builtin_add_overflow(*sum, more, sum))
+		*sum = UINT64_MAX;
+}
+
 struct profile_module {
 	uint32_t path; /* string: as the target sees it; or "[vdso]", "[kernel]", "[jit]" */
 	union {	       /* by kind, 0 in other kinds; one field on disk */

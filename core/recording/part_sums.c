@@ -29,12 +29,6 @@ bool part_sums_put(struct decoder *d, enum fact_kind kind, const uint64_t *row)
 	return facts_put(d->part_sums, kind, row);
 }
 
-static void add(uint64_t *to, uint64_t more)
-{
-	if (__builtin_add_overflow(*to, more, to))
-		*to = UINT64_MAX;
-}
-
 static void take_larger(uint64_t *to, uint64_t other)
 {
 	if (*to < other)
@@ -43,10 +37,10 @@ static void take_larger(uint64_t *to, uint64_t other)
 
 static void join_locks(struct fact_lock_wait *to, const struct fact_lock_wait *more)
 {
-	add(&to->waits, more->waits);
-	add(&to->samples, more->samples);
-	add(&to->waiting_ns, more->waiting_ns);
-	add(&to->variance_us2, more->variance_us2);
+	add_clamped(&to->waits, more->waits);
+	add_clamped(&to->samples, more->samples);
+	add_clamped(&to->waiting_ns, more->waiting_ns);
+	add_clamped(&to->variance_us2, more->variance_us2);
 	take_larger(&to->longest_ns, more->longest_ns);
 	if (!to->place)
 		to->place = more->place;
@@ -59,7 +53,7 @@ static void join_locks(struct fact_lock_wait *to, const struct fact_lock_wait *m
 static void join_times(struct fact_thread_time *to, const struct fact_thread_time *more)
 {
 	if (to->thread == PROFILE_NONE) {
-		add(&to->threads, more->threads);
+		add_clamped(&to->threads, more->threads);
 	} else if (to->from_ns == more->from_ns) {
 		if (to->wall_ns < more->wall_ns)
 			*to = *more;
@@ -67,11 +61,11 @@ static void join_times(struct fact_thread_time *to, const struct fact_thread_tim
 	}
 	if (to->from_ns > more->from_ns)
 		to->from_ns = more->from_ns;
-	add(&to->wall_ns, more->wall_ns);
-	add(&to->cpu_ns, more->cpu_ns);
-	add(&to->runnable_ns, more->runnable_ns);
-	add(&to->waiting_ns, more->waiting_ns);
-	add(&to->waits, more->waits);
+	add_clamped(&to->wall_ns, more->wall_ns);
+	add_clamped(&to->cpu_ns, more->cpu_ns);
+	add_clamped(&to->runnable_ns, more->runnable_ns);
+	add_clamped(&to->waiting_ns, more->waiting_ns);
+	add_clamped(&to->waits, more->waits);
 }
 
 union any_row {

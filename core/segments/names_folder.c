@@ -1,6 +1,6 @@
 /*
  * A file is read into a profile of its own, because it may hold far more frames than the segments
- * need, and anything else: only names of frames of its build-id are taken. To add frames, the file
+ * need, and anything else: only names of frames of its ELF file are taken. To add frames, the file
  * is written again, which becomes rare once a program has been sampled for a while.
  */
 #include "core/segments/names_folder.h"

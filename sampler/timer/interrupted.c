@@ -70,13 +70,6 @@ static const char *descriptor(struct interrupted *i, pid_t pid, int fd, enum wai
 	return fits(k->text, reason) ? k->text : ""; /* it has become another since the sample */
 }
 
-/* What targets say may be of any size. */
-static void add_ns(uint64_t *sum, uint64_t ns)
-{
-	if (__builtin_add_overflow(*sum, ns, sum))
-		*sum = UINT64_MAX;
-}
-
 static void count_aborted(struct interrupted *i, const struct blocking_call *call,
 			  uint64_t remaining_ns)
 {
@@ -88,8 +81,8 @@ static void count_aborted(struct interrupted *i, const struct blocking_call *cal
 		at++;
 	i->aborted[at].name = name;
 	i->aborted[at].nr++;
-	add_ns(&i->aborted[at].remaining_ns, remaining_ns);
-	add_ns(&i->remaining_ns, remaining_ns);
+	add_clamped(&i->aborted[at].remaining_ns, remaining_ns);
+	add_clamped(&i->remaining_ns, remaining_ns);
 }
 
 /* Fills in the object; the same words as those of waits that the kernel was asked about. */
