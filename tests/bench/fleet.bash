@@ -33,6 +33,10 @@ bench_fleet() {
 	sysctl -qw kernel.bpf_stats_enabled="$stats"
 	rmdir "$groups/sprof-bench.$$"
 	for contender in $contenders; do
+		if [ -e "$work/$contender.ended" ]; then
+			echo "  ${contender#*.} ended by itself: $(cat "$work/$contender.ended")"
+			continue
+		fi
 		row "${contender#*.}, CPU of its processes, from the start" "$(median "$contender.cpu")" s
 		row "${contender#*.}, in the last two thirds, of one CPU" "$(median "$contender.steady")" %
 		row "${contender#*.}, run time of BPF programs, of one CPU" "$(median "$contender.bpf")" %
@@ -64,7 +68,8 @@ fleet_command() { # contender
 	case $1 in
 	fleet.sprof) exec "$SPROF" record -q -a --all-users --continuous "$work/fleet.sprof.data" -F $hz ;;
 	fleet.perf) exec perf record -q -a -g -F $hz -o "$work/fleet.perf.data" ;;
-	fleet.otel) exec "$otel" -samples-per-second $hz -collection-agent "127.0.0.1:$port" -disable-tls ;;
+	fleet.otel) exec unshare -m sh -c 'mount -t tracefs tracefs /sys/kernel/tracing; exec "$@"' sh "$otel" \
+		-samples-per-second $hz -collection-agent "127.0.0.1:$port" -disable-tls ;;
 	esac
 }
 
@@ -104,7 +109,7 @@ fleet_measure() { # contender
 	note "$1.steady" "$(calc "($(fleet_cpu_us) - $third) / 1e4 / ($seconds * 2 / 3)")"
 	note "$1.bpf" "$(calc "($(fleet_bpf_ns) - $bpf) / 1e7 / ($seconds * 2 / 3)")"
 	note "$1.memory" "$(calc "$most / 1000")"
-	kill -INT $pid
+	kill -INT $pid 2>/dev/null || tail -n 1 "$work/$1.said" >"$work/$1.ended"
 	wait $pid || true
 	note "$1.cpu" "$(calc "($(fleet_cpu_us) - $cpu) / 1e6")"
 	note "$1.bytes" "$(fleet_bytes "$1")"

@@ -124,7 +124,7 @@ programs_json() {
 		    print("done", flush=True)
 	END
 	served_lines json $python "$work/rows.py"
-	! command -v memray >/dev/null || with_rival json_memray memray run -q --aggregate -o "$work/memray" "$work/rows.py"
+	! command -v memray >/dev/null || with_rival json_memray memray run -q --aggregate -o "$work/memray.json" "$work/rows.py"
 }
 
 programs_redis() {
