@@ -26,7 +26,7 @@ work() {
 
 # Starts a recorder in the background and returns when it is ready. OPTIONS...
 record() {
-	"$SPROF" record -q -o "$data" "$@" 3>&- &
+	env --default-signal=HUP "$SPROF" record -q -o "$data" "$@" 3>&- & # a nohup around the tests is not for it
 	recorder=$!
 	pids+=($recorder)
 	while [ ! -e "$data" ]; do
