@@ -72,6 +72,7 @@ page() { # options, file; the test is standard input
 	EOT
 }
 
+# bats test_tags=full
 @test "a search that begins before all of a large page is read finds everything" {
 	local expected
 	expected=$(awk '{ sum += $NF } /leaf77;|leaf77 / { found += $NF } END { printf "%.2f", 100 * found / sum }' large.folded)
@@ -101,6 +102,7 @@ page() { # options, file; the test is standard input
 	done
 }
 
+# bats test_tags=full
 @test "what was zoomed, unfolded and asked for while a large page was read stays" {
 	page large.html <<-'EOT'
 		assert(await isReading());
@@ -135,6 +137,7 @@ page() { # options, file; the test is standard input
 	EOT
 }
 
+# bats test_tags=full
 @test "the address of a large page is obeyed once all of it is read" {
 	page 'large.html#i=1&q=leaf5' <<-'EOT'
 		assert.strictEqual(await page.found(), READING);
@@ -146,6 +149,7 @@ page() { # options, file; the test is standard input
 	EOT
 }
 
+# bats test_tags=full
 @test "a picture that is wider than its outline gets its narrow frames when they are read" {
 	page --width=4800 large.svg <<-'EOT'
 		assert(await isReading());
@@ -158,6 +162,7 @@ page() { # options, file; the test is standard input
 	EOT
 }
 
+# bats test_tags=full
 @test "a large page that was cut off shows what it has and says so" {
 	head -c $(($(wc -c <large.html) - 200000)) large.html >cut.html
 	page cut.html <<-'EOT'

@@ -271,6 +271,7 @@ labelled_samples() {
 	[ "$("$SPROF" fold x.heap | sort)" = "$(printf '[x] 8\nx+0x%x 8' $described)" ]
 }
 
+# bats test_tags=full
 @test "pprof's old formats: the mapping of an address is found at once, in any order of the mappings" {
 	python3 - >maps.heap <<-'END'
 		print('heap profile: 1: 1 [1: 1] @ heapprofile')

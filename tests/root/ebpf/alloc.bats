@@ -91,6 +91,7 @@ needs_library() { # NAME
 	stacks_through_hooks_are_complete -s ebpf
 }
 
+# bats test_tags=full
 @test "copied stacks through the hooks are complete" {
 	stacks_through_hooks_are_complete -s perf
 }

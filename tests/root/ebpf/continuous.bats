@@ -85,6 +85,7 @@ times_of() { # SEGMENT
 	"$SPROF" info --json "$1" 2>/dev/null | jq -r '.duration_s * 1000, (.thread_times[] | .name, .wall_ns / 1e6, .cpu_ns / 1e6, .runnable_ns / 1e6, .waiting_ns / 1e6)' | xargs
 }
 
+# bats test_tags=full
 @test "a segment has the times that passed in it, also of threads that go on" {
 	work waits 20000 # two threads: one waits, one works every other tenth of a second
 	fly --segment 1s --clock wall --source ebpf -p ${pids[0]}

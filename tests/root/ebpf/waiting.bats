@@ -41,6 +41,7 @@ follows() { # OPTIONS...: starts the target, and attaches for 2 s
 	grep -q 'class="w[0-4]' flame.svg
 }
 
+# bats test_tags=full
 @test "a program that is started is watched from its exec on, and sprof before that is not" {
 	starts_without_sprof --source ebpf --clock wall
 	"$SPROF" record -q --source ebpf -o data --clock wall -- sleep 0.3

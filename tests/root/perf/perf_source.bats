@@ -15,6 +15,7 @@ nobody_with_perf() {
 	[ "$("$SPROF" info --json "$data" | jq -r .source)" = perf ]
 }
 
+# bats test_tags=full
 @test "perf: a program that is started is sampled from its exec on, and sprof before that is not" {
 	starts_without_sprof --source perf
 }

@@ -37,6 +37,7 @@ fold_here() {
 	[ "$("$SPROF" info --json "$data" | jq -r .source)" = timer ]
 }
 
+# bats test_tags=full
 @test "timer: a program that is started is sampled from its exec on, and sprof before that is not" {
 	starts_without_sprof --source timer
 }

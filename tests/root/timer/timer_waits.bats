@@ -31,6 +31,7 @@ load ../waits
 
 # Each sample ends a sleep, so a program would fall into step with samples that are taken at equal intervals, and this one
 # would be asleep in all of them.
+# bats test_tags=full
 @test "timer: a thread that is woken by its samples is met where it runs, too" {
 	cd "$BATS_TEST_TMPDIR"
 	cat >woken.py <<-'PYTHON'
