@@ -6,7 +6,12 @@
 #include <string.h>
 
 /* Returns what follows the last '/', or the whole path where it has none or ends in it. */
-const char *path_base_name(const char *path);
+static inline const char *path_base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}
 
 static inline bool begins_with(const char *name, const char *prefix)
 {

@@ -1,4 +1,4 @@
-/* core/base/path.c: the base name of a path. */
+/* core/base/path.h: the base name of a path. */
 #include "tests/unit/unit.h"
 
 #include "core/base/path.h"
