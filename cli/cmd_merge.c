@@ -17,6 +17,7 @@
 #include "core/base/alloc.h"
 #include "core/base/buffer.h"
 #include "core/base/number_map.h"
+#include "core/base/order.h"
 #include "core/profile/facts.h"
 #include "core/base/log.h"
 #include "core/profile/hosts.h"
@@ -310,7 +311,7 @@ static int compare_times(const void *a, const void *b)
 {
 	const struct profile_sample *x = a, *y = b;
 
-	return x->time_ns < y->time_ns ? -1 : x->time_ns > y->time_ns;
+	return ORDER(x->time_ns, y->time_ns);
 }
 
 static int write_merged(const struct merge_opts *o, struct profile *p,

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
+#include "core/base/order.h"
 #include "core/profile/facts.h"
 #include "core/profile/source.h"
 #include "gpu/names.h"
@@ -23,11 +24,9 @@ static int compare_changes(const void *a, const void *b)
 {
 	const struct memory_change *x = a, *y = b;
 
-	if (x->at.time_ns != y->at.time_ns)
-		return x->at.time_ns < y->at.time_ns ? -1 : 1;
-	if (x->is_free != y->is_free) /* frees first: their memory can be allocated again */
-		return y->is_free - x->is_free;
-	return x->order < y->order ? -1 : x->order > y->order;
+	/* frees first: their memory can be allocated again */
+	return ORDER(x->at.time_ns, y->at.time_ns) ?: y->is_free - x->is_free
+	       ?: ORDER(x->order, y->order);
 }
 
 static void write_point(struct memory_points *m, uint32_t device, const struct memory_point *p)

@@ -15,6 +15,7 @@
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
 #include "core/base/log.h"
+#include "core/base/order.h"
 #include "core/base/proc_status.h"
 #include "core/untrusted/remote_read.h"
 #include "core/profile/source.h"
@@ -94,7 +95,7 @@ static int compare_threads(const void *a, const void *b)
 {
 	const struct dump_thread *t = a, *u = b;
 
-	return t->tid < u->tid ? -1 : t->tid > u->tid;
+	return ORDER(t->tid, u->tid);
 }
 
 static int list_threads(struct dump *d, pid_t pid)

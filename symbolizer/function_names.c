@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
+#include "core/base/order.h"
 #include "symbolizer/lookup/demangle.h"
 #include "symbolizer/lookup/elf_symbols.h"
 #include "symbolizer/lookup/symbol_source.h"
@@ -163,9 +164,7 @@ static int compare_offsets(const void *a, const void *b)
 {
 	const struct named_function *x = a, *y = b;
 
-	if (x->offset != y->offset)
-		return x->offset < y->offset ? -1 : 1;
-	return x->order < y->order ? -1 : x->order > y->order;
+	return ORDER(x->offset, y->offset) ?: ORDER(x->order, y->order);
 }
 
 /* Of the names that lead to one offset, the one that was found first stays. */

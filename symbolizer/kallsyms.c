@@ -11,6 +11,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/log.h"
+#include "core/base/order.h"
 #include "core/base/search.h"
 #include "symbolizer/symbol_sources.h"
 #include "core/base/text_file.h"
@@ -44,19 +45,12 @@ static unsigned leading_underscores(const char *name)
 static int compare_symbols(const void *a, const void *b)
 {
 	const struct kernel_symbol *x = a, *y = b;
-	unsigned ux, uy;
 
-	if (x->address != y->address)
-		return x->address < y->address ? -1 : 1;
-	if (is_function(x) != is_function(y))
-		return is_function(x) ? -1 : 1;
-	ux = leading_underscores(x->name);
-	uy = leading_underscores(y->name);
-	if (ux != uy)
-		return ux < uy ? -1 : 1;
-	if (x->type != y->type)
-		return x->type < y->type ? -1 : 1; /* T before W before t */
-	return strcmp(x->name, y->name);
+	return ORDER(x->address, y->address)
+	       ?: is_function(y) - is_function(x)
+	       ?: ORDER(leading_underscores(x->name), leading_underscores(y->name))
+	       ?: ORDER(x->type, y->type) /* T before W before t */
+	       ?: strcmp(x->name, y->name);
 }
 
 /* Parses and cuts one NUL-terminated line. Returns false where it holds no symbol. */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
+#include "core/base/order.h"
 #include "symbolizer/function_cache.h"
 #include "symbolizer/lookup/source_path.h"
 #include "symbolizer/symbol_module.h"
@@ -37,9 +38,7 @@ int wanted_name_compare(const void *a, const void *b)
 {
 	const struct wanted_name *x = a, *y = b;
 
-	if (x->module != y->module)
-		return x->module < y->module ? -1 : 1;
-	return (x->address > y->address) - (x->address < y->address);
+	return ORDER(x->module, y->module) ?: ORDER(x->address, y->address);
 }
 
 /* Translates file offsets of ELF frames to link-time addresses, and drops frames that have none. */

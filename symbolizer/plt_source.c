@@ -9,6 +9,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/elf_headers.h"
+#include "core/base/order.h"
 #include "symbolizer/lookup/elf_symbols.h"
 #include "symbolizer/lookup/string_pool.h"
 #include "symbolizer/plt_stubs_x86_64.h"
@@ -44,7 +45,7 @@ static int compare_slots(const void *a, const void *b)
 {
 	const struct slot *x = a, *y = b;
 
-	return (x->address > y->address) - (x->address < y->address);
+	return ORDER(x->address, y->address);
 }
 
 /*

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
+#include "core/base/order.h"
 #include "core/profile/column.h"
 #include "core/profile/hosts.h"
 #include "core/profile/profile.h"
@@ -16,27 +17,22 @@ static int by_samples(const void *a, const void *b)
 {
 	const struct info_thread *x = a, *y = b;
 
-	if (x->nr_samples != y->nr_samples)
-		return x->nr_samples > y->nr_samples ? -1 : 1;
-	return x->thread < y->thread ? -1 : x->thread > y->thread;
+	return ORDER(y->nr_samples, x->nr_samples) ?: ORDER(x->thread, y->thread);
 }
 
 static int by_self(const void *a, const void *b)
 {
 	const struct info_module *x = a, *y = b;
 
-	if (x->nr_self != y->nr_self)
-		return x->nr_self > y->nr_self ? -1 : 1;
-	if (x->nr_total != y->nr_total)
-		return x->nr_total > y->nr_total ? -1 : 1;
-	return x->module < y->module ? -1 : x->module > y->module;
+	return ORDER(y->nr_self, x->nr_self) ?: ORDER(y->nr_total, x->nr_total)
+	       ?: ORDER(x->module, y->module);
 }
 
 static int compare_u64(const void *a, const void *b)
 {
 	const uint64_t *x = a, *y = b;
 
-	return *x < *y ? -1 : *x > *y;
+	return ORDER(*x, *y);
 }
 
 static uint32_t count_processes(const struct profile *p)

@@ -9,6 +9,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/buffer.h"
+#include "core/base/order.h"
 #include "core/profile/column.h"
 #include "core/profile/facts.h"
 #include "core/profile/hosts.h"
@@ -54,9 +55,7 @@ static int by_wall(const void *a, const void *b)
 	const struct fact_thread_time *x = *(const struct fact_thread_time *const *)a;
 	const struct fact_thread_time *y = *(const struct fact_thread_time *const *)b;
 
-	if (x->wall_ns != y->wall_ns)
-		return x->wall_ns < y->wall_ns ? 1 : -1;
-	return (x->thread > y->thread) - (x->thread < y->thread);
+	return ORDER(y->wall_ns, x->wall_ns) ?: ORDER(x->thread, y->thread);
 }
 
 static const char *host_of(const struct profile *p, const struct fact_thread_time *t)

@@ -14,6 +14,7 @@
 #include "core/base/alloc.h"
 #include "core/base/buffer.h"
 #include "core/base/log.h"
+#include "core/base/order.h"
 #include "output/text/number.h"
 #include "output/annotate/instructions.h"
 #include "output/report/table.h"
@@ -130,7 +131,7 @@ static int compare_pieces(const void *x, const void *y)
 		ranking_order(RANKING_SELF, a->sum.self, a->sum.total, b->sum.self, b->sum.total);
 
 	/* in the order of module and address */
-	return order ? order : a->addresses < b->addresses ? -1 : 1;
+	return order ?: ORDER(a->addresses, b->addresses);
 }
 
 static void make_code(struct annotator *a, const struct piece *piece, struct annotation_code *c)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "core/base/alloc.h"
+#include "core/base/order.h"
 #include "core/profile/column.h"
 #include "core/profile/profile.h"
 
@@ -38,11 +39,8 @@ static struct key key_of(const struct profile *p, const struct live_block *block
 
 static int compare_keys(const struct key *a, const struct key *b)
 {
-	if (a->thread != b->thread)
-		return a->thread < b->thread ? -1 : 1;
-	if (a->stack != b->stack)
-		return a->stack < b->stack ? -1 : 1;
-	return (a->time_ns > b->time_ns) - (a->time_ns < b->time_ns);
+	return ORDER(a->thread, b->thread) ?: ORDER(a->stack, b->stack)
+	       ?: ORDER(a->time_ns, b->time_ns);
 }
 
 static int compare_blocks(const void *a, const void *b, void *profile)
@@ -114,9 +112,7 @@ static int compare_changes(const void *a, const void *b)
 {
 	const struct change *x = a, *y = b;
 
-	if (x->time_ns != y->time_ns)
-		return x->time_ns < y->time_ns ? -1 : 1;
-	return (int)x->freed - (int)y->freed;
+	return ORDER(x->time_ns, y->time_ns) ?: (int)x->freed - (int)y->freed;
 }
 
 static struct change *changes_of(const struct profile *p, const struct live_block *blocks,

@@ -17,6 +17,7 @@
 #include "core/base/alloc.h"
 #include "core/base/memory_limit.h"
 #include "core/base/number_map.h"
+#include "core/base/order.h"
 #include "core/base/search.h"
 #include "core/profile/profile.h"
 #include "core/profile/source.h"
@@ -37,31 +38,23 @@ static int compare(const void *a, const void *b)
 {
 	const struct by_address *x = a, *y = b;
 
-	return x->address < y->address ? -1 : x->address > y->address;
-}
-
-static int compare_numbers(uint64_t a, uint64_t b)
-{
-	return a < b ? -1 : a > b;
+	return ORDER(x->address, y->address);
 }
 
 /* By file; 0: both are the same one, perhaps with two paths. */
 static int compare_files(const struct profile_module *a, const struct profile_module *b)
 {
-	int order = compare_numbers(a->build_id_size, b->build_id_size);
-
-	order = order ? order : memcmp(a->build_id, b->build_id, a->build_id_size);
-	order = order ? order : compare_numbers(a->dev, b->dev);
-	return order ? order : compare_numbers(a->ino, b->ino);
+	return ORDER(a->build_id_size, b->build_id_size)
+	       ?: memcmp(a->build_id, b->build_id, a->build_id_size) ?: ORDER(a->dev, b->dev)
+	       ?: ORDER(a->ino, b->ino);
 }
 
 static int compare_modules(const void *a, const void *b, void *profile)
 {
 	const struct profile_module *modules = ((const struct profile *)profile)->modules;
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-	int order = compare_files(&modules[x], &modules[y]);
 
-	return order ? order : compare_numbers(x, y);
+	return compare_files(&modules[x], &modules[y]) ?: ORDER(x, y);
 }
 
 /* By module: the first one with the same file. The caller frees the array. */

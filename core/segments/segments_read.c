@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "core/base/alloc.h"
+#include "core/base/order.h"
 #include "core/profile/profile.h"
 #include "core/recording/recfile.h"
 #include "core/rights/safe_open.h"
@@ -60,7 +61,7 @@ static int compare(const void *a, const void *b)
 {
 	const struct segment *x = a, *y = b;
 
-	return x->began_ns < y->began_ns ? -1 : x->began_ns > y->began_ns;
+	return ORDER(x->began_ns, y->began_ns);
 }
 
 static void list(struct reading *r)

@@ -11,6 +11,7 @@
 #include <xxhash.h>
 
 #include "core/base/alloc.h"
+#include "core/base/order.h"
 #include "core/profile/column.h"
 #include "core/profile/intern.h"
 #include "output/tree/naming.h"
@@ -189,13 +190,9 @@ static int compare_nodes(const void *x, const void *y, void *context)
 	const struct key *a = &adder->nodes[*(const uint32_t *)x].key;
 	const struct key *b = &adder->nodes[*(const uint32_t *)y].key;
 
-	if (a->parent != b->parent)
-		return a->parent < b->parent ? -1 : 1;
-	if (a->line != b->line)
-		return a->line < b->line ? -1 : 1;
-	if (a->function != b->function)
-		return a->function < b->function ? -1 : 1;
-	return strcmp(profile_str(adder->p, a->file), profile_str(adder->p, b->file));
+	return ORDER(a->parent, b->parent) ?: ORDER(a->line, b->line)
+	       ?: ORDER(a->function, b->function)
+	       ?: strcmp(profile_str(adder->p, a->file), profile_str(adder->p, b->file));
 }
 
 struct forest {
@@ -278,9 +275,7 @@ static int compare_uses(const void *x, const void *y, void *context)
 
 		return m < n ? -1 : 1;
 	}
-	if (f->module != g->module)
-		return f->module < g->module ? -1 : 1;
-	return (f->address > g->address) - (f->address < g->address);
+	return ORDER(f->module, g->module) ?: ORDER(f->address, g->address);
 }
 
 static void add_sum(struct annotation_sum *to, const struct annotation_sum *sum)
@@ -326,10 +321,10 @@ static void make_addresses(struct annotations *r, struct adder *a)
 static int compare_annotations(const void *x, const void *y, void *key)
 {
 	const struct annotation *a = x, *b = y;
-	int order = ranking_order(*(enum ranking_key *)key, a->sum.self, a->sum.total, b->sum.self,
-				  b->sum.total);
 
-	return order ? order : a->function < b->function ? -1 : 1;
+	return ranking_order(*(enum ranking_key *)key, a->sum.self, a->sum.total, b->sum.self,
+			     b->sum.total)
+		       ?: ORDER(a->function, b->function);
 }
 
 void annotations_init(struct annotations *r, const struct profile *p, enum profile_column column,

@@ -14,6 +14,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/buffer.h"
+#include "core/base/order.h"
 
 enum {
 	BLOCK = 64 << 10, /* bytes; a token stands for at least one */
@@ -154,9 +155,7 @@ static int compare_counts(const void *a, const void *b)
 {
 	const struct huffman_node *x = a, *y = b;
 
-	if (x->count != y->count)
-		return x->count < y->count ? -1 : 1;
-	return (int)x->symbol - (int)y->symbol;
+	return ORDER(x->count, y->count) ?: (int)x->symbol - (int)y->symbol;
 }
 
 /*

@@ -14,6 +14,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/buffer.h"
+#include "core/base/order.h"
 #include "core/profile/column.h"
 #include "core/profile/intern.h"
 #include "output/tree/naming.h"
@@ -135,22 +136,14 @@ static void add_up(struct writer *w)
 	free(order);
 }
 
-static int compare_u32(uint32_t a, uint32_t b)
-{
-	return a < b ? -1 : a > b;
-}
-
 /* Orders costs by function, the self costs of each before its calls. */
 static int compare_costs(const void *a, const void *b)
 {
 	const struct cost *x = a, *y = b;
-	int order = compare_u32(x->function, y->function);
 
-	if (!order)
-		order = compare_u32(x->callee != NO_CALLEE, y->callee != NO_CALLEE);
-	if (!order)
-		order = compare_u32(x->line, y->line);
-	return order ? order : compare_u32(x->callee, y->callee);
+	return ORDER(x->function, y->function)
+	       ?: ORDER(x->callee != NO_CALLEE, y->callee != NO_CALLEE) ?: ORDER(x->line, y->line)
+	       ?: ORDER(x->callee, y->callee);
 }
 
 /* Writes "fl=(3) file" the first time and "fl=(3)" from then on. */

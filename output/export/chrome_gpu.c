@@ -10,6 +10,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/buffer.h"
+#include "core/base/order.h"
 #include "core/profile/facts.h"
 #include "core/profile/profile.h"
 #include "output/export/chrome_tracks.h"
@@ -138,9 +139,7 @@ static int compare_contexts(const void *a, const void *b)
 	const struct fact_gpu_activity *x = *(const struct fact_gpu_activity *const *)a;
 	const struct fact_gpu_activity *y = *(const struct fact_gpu_activity *const *)b;
 
-	if (x->pid != y->pid)
-		return x->pid < y->pid ? -1 : 1;
-	return x->context < y->context ? -1 : x->context > y->context;
+	return ORDER(x->pid, y->pid) ?: ORDER(x->context, y->context);
 }
 
 /* One activity of each context that ran work, sorted. */
@@ -265,9 +264,7 @@ static int compare_ranges(const void *a, const void *b, void *context)
 	const struct fact_range *rows = context;
 	const struct fact_range *x = &rows[*(const uint32_t *)a], *y = &rows[*(const uint32_t *)b];
 
-	if (x->pid != y->pid)
-		return x->pid < y->pid ? -1 : 1;
-	return x->id < y->id ? -1 : x->id > y->id;
+	return ORDER(x->pid, y->pid) ?: ORDER(x->id, y->id);
 }
 
 static const struct fact_range *find_range(const struct gpu_writer *w, uint64_t pid, uint64_t id)

@@ -10,6 +10,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/buffer.h"
+#include "core/base/order.h"
 #include "core/profile/profile.h"
 #include "output/text/text.h"
 
@@ -65,12 +66,9 @@ static int compare_slices(const void *a, const void *b)
 
 	for (int i = 0; i < NR_SLICE_KEYS; i++)
 		if (x->keys[i] != y->keys[i])
-			return x->keys[i] < y->keys[i] ? -1 : 1;
-	if (x->start_ns != y->start_ns)
-		return x->start_ns < y->start_ns ? -1 : 1;
-	if (x->end_ns != y->end_ns)
-		return x->end_ns > y->end_ns ? -1 : 1;
-	return x->row < y->row ? -1 : x->row > y->row;
+			return ORDER(x->keys[i], y->keys[i]);
+	return ORDER(x->start_ns, y->start_ns) ?: ORDER(y->end_ns, x->end_ns)
+	       ?: ORDER(x->row, y->row);
 }
 
 bool chrome_same_track(const struct slice *a, const struct slice *b)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "core/base/alloc.h"
+#include "core/base/order.h"
 #include "core/profile/profile.h"
 
 static int compare_samples(const void *a, const void *b, void *samples)
@@ -14,13 +15,8 @@ static int compare_samples(const void *a, const void *b, void *samples)
 	const struct profile_sample *x = (struct profile_sample *)samples + *(const uint32_t *)a;
 	const struct profile_sample *y = (struct profile_sample *)samples + *(const uint32_t *)b;
 
-	if (x->stack != y->stack)
-		return x->stack < y->stack ? -1 : 1;
-	if (x->thread != y->thread)
-		return x->thread < y->thread ? -1 : 1;
-	if (x->labels != y->labels)
-		return x->labels < y->labels ? -1 : 1;
-	return 0;
+	return ORDER(x->stack, y->stack) ?: ORDER(x->thread, y->thread)
+	       ?: ORDER(x->labels, y->labels);
 }
 
 uint32_t *stack_groups_order(const struct profile *p)

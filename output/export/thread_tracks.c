@@ -10,32 +10,21 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
+#include "core/base/order.h"
 #include "core/profile/hosts.h"
 #include "core/profile/profile.h"
 #include "output/tree/tree.h"
 
-static int compare_u64(uint64_t a, uint64_t b)
-{
-	return a < b ? -1 : a > b;
-}
-
 static int compare_threads(const struct profile *p, uint32_t a, uint32_t b)
 {
 	const struct profile_thread *x, *y;
-	int order;
 
 	if (a == b || a == PROFILE_NONE || b == PROFILE_NONE)
-		return compare_u64(a, b);
+		return ORDER(a, b);
 	x = &p->threads[a];
 	y = &p->threads[b];
-	order = compare_u64(x->pid, y->pid);
-	if (!order)
-		order = compare_u64(x->host, y->host);
-	if (!order)
-		order = compare_u64(x->tid, y->tid);
-	if (!order)
-		order = strcmp(profile_str(p, x->comm), profile_str(p, y->comm));
-	return order ? order : compare_u64(a, b);
+	return ORDER(x->pid, y->pid) ?: ORDER(x->host, y->host) ?: ORDER(x->tid, y->tid)
+	       ?: strcmp(profile_str(p, x->comm), profile_str(p, y->comm)) ?: ORDER(a, b);
 }
 
 static int compare_samples(const void *a, const void *b, void *profile)
@@ -43,13 +32,9 @@ static int compare_samples(const void *a, const void *b, void *profile)
 	const struct profile *p = profile;
 	uint32_t i = *(const uint32_t *)a, j = *(const uint32_t *)b;
 	const struct profile_sample *x = &p->samples[i], *y = &p->samples[j];
-	int order = compare_threads(p, x->thread, y->thread);
 
-	if (!order)
-		order = compare_u64(x->column, y->column);
-	if (!order)
-		order = compare_u64(x->time_ns, y->time_ns);
-	return order ? order : compare_u64(i, j);
+	return compare_threads(p, x->thread, y->thread) ?: ORDER(x->column, y->column)
+	       ?: ORDER(x->time_ns, y->time_ns) ?: ORDER(i, j);
 }
 
 static int add_up(struct timeline *t, const struct profile *p)

@@ -12,6 +12,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/buffer.h"
+#include "core/base/order.h"
 #include "core/profile/facts.h"
 #include "core/profile/profile.h"
 #include "output/export/chrome_gpu.h"
@@ -205,10 +206,9 @@ static int compare_calls(const void *a, const void *b, void *context)
 	const struct fact_gpu_activity *x = &rows[*(const uint32_t *)a];
 	const struct fact_gpu_activity *y = &rows[*(const uint32_t *)b];
 
-	if (x->correlation != y->correlation)
-		return x->correlation < y->correlation ? -1 : 1;
 	/* a wait comes last, so that a call with other work is one that has an arrow */
-	return (x->kind == GPU_WORK_SYNC) - (y->kind == GPU_WORK_SYNC);
+	return ORDER(x->correlation, y->correlation)
+		       ?: (x->kind == GPU_WORK_SYNC) - (y->kind == GPU_WORK_SYNC);
 }
 
 static void add_call(struct writer *w, uint32_t activity)

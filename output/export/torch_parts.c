@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "core/base/alloc.h"
+#include "core/base/order.h"
 #include "core/profile/facts.h"
 #include "core/profile/profile.h"
 
@@ -17,7 +18,7 @@ static int compare_numbers(const void *a, const void *b)
 {
 	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
 
-	return x < y ? -1 : x > y;
+	return ORDER(x, y);
 }
 
 /* Sorts the numbers and drops repeated ones; returns how many are left. */
@@ -69,9 +70,7 @@ static int compare_parts(const void *a, const void *b)
 {
 	const struct torch_part *x = a, *y = b;
 
-	if (x->rank != y->rank)
-		return x->rank < y->rank ? -1 : 1;
-	return x->pid < y->pid ? -1 : x->pid > y->pid;
+	return ORDER(x->rank, y->rank) ?: ORDER(x->pid, y->pid);
 }
 
 /* Parts are sorted by rank, those without one last; of two with one rank the first keeps it. */

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "core/base/alloc.h"
+#include "core/base/order.h"
 #include "core/profile/facts.h"
 #include "core/profile/profile.h"
 
@@ -31,7 +32,7 @@ static int compare_names(const void *a, const void *b)
 {
 	const struct range_name *x = a, *y = b;
 
-	return x->id < y->id ? -1 : x->id > y->id;
+	return ORDER(x->id, y->id);
 }
 
 static struct range_name *list_names(const struct profile *p, uint32_t pid, size_t *ret_nr)
@@ -55,20 +56,15 @@ static int compare_ranges(const void *a, const void *b)
 {
 	const struct torch_range *x = a, *y = b;
 
-	if (x->thread != y->thread)
-		return x->thread < y->thread ? -1 : 1;
-	if (x->start_ns != y->start_ns)
-		return x->start_ns < y->start_ns ? -1 : 1;
-	return x->end_ns > y->end_ns ? -1 : x->end_ns < y->end_ns;
+	return ORDER(x->thread, y->thread) ?: ORDER(x->start_ns, y->start_ns)
+	       ?: ORDER(y->end_ns, x->end_ns);
 }
 
 static int compare_calls(const void *a, const void *b)
 {
 	const struct call *x = a, *y = b;
 
-	if (x->thread != y->thread)
-		return x->thread < y->thread ? -1 : 1;
-	return x->time_ns < y->time_ns ? -1 : x->time_ns > y->time_ns;
+	return ORDER(x->thread, y->thread) ?: ORDER(x->time_ns, y->time_ns);
 }
 
 static void list_ranges(struct torch_ranges *r, const struct profile *p, uint32_t pid)

@@ -11,6 +11,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/buffer.h"
+#include "core/base/order.h"
 #include "core/profile/facts.h"
 #include "core/profile/live_blocks.h"
 #include "core/profile/profile.h"
@@ -71,11 +72,8 @@ static int compare_lines(const void *a, const void *b, void *rows)
 	const struct fact_gpu_memory *r = rows;
 	const struct line *x = a, *y = b;
 
-	if (r[x->peak].used_bytes != r[y->peak].used_bytes)
-		return r[x->peak].used_bytes > r[y->peak].used_bytes ? -1 : 1;
-	if (x->pid != y->pid)
-		return x->pid < y->pid ? -1 : 1;
-	return x->device < y->device ? -1 : x->device > y->device;
+	return ORDER(r[y->peak].used_bytes, r[x->peak].used_bytes) ?: ORDER(x->pid, y->pid)
+	       ?: ORDER(x->device, y->device);
 }
 
 static void collect(struct chart *c)

@@ -11,6 +11,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/buffer.h"
+#include "core/base/order.h"
 #include "core/profile/column.h"
 #include "core/profile/facts.h"
 #include "core/profile/hosts.h"
@@ -60,9 +61,7 @@ static int compare_lines(const void *a, const void *b)
 {
 	const struct line *x = a, *y = b;
 
-	if (x->time_us != y->time_us)
-		return x->time_us < y->time_us ? -1 : 1;
-	return (x->sample > y->sample) - (x->sample < y->sample);
+	return ORDER(x->time_us, y->time_us) ?: ORDER(x->sample, y->sample);
 }
 
 struct timeline *timeline_new(const struct tree *tree, const struct profile *p)

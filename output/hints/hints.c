@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
+#include "core/base/order.h"
 #include "core/profile/column.h"
 #include "output/hints/gpu_hints.h"
 #include "output/hints/hint_evidence.h"
@@ -302,7 +303,7 @@ static int by_share(const void *a, const void *b)
 	const struct hint *x = a, *y = b;
 	double s = (double)x->weight / (double)x->whole, t = (double)y->weight / (double)y->whole;
 
-	return s != t ? (s > t ? -1 : 1) : strcmp(x->code, y->code);
+	return ORDER(t, s) ?: strcmp(x->code, y->code);
 }
 
 void hints_init(struct hints *hints, const struct profile *p)

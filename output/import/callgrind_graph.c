@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #include "core/base/alloc.h"
+#include "core/base/order.h"
 #include "core/profile/profile.h"
 #include "output/tree/tree.h"
 
@@ -55,9 +56,7 @@ static int compare_calls(const void *a, const void *b)
 {
 	const struct callgrind_call *x = a, *y = b;
 
-	if (x->from != y->from)
-		return x->from < y->from ? -1 : 1;
-	return (x->to > y->to) - (x->to < y->to);
+	return ORDER(x->from, y->from) ?: ORDER(x->to, y->to);
 }
 
 /* Sorts the calls by caller, and makes one of all calls between two functions. */

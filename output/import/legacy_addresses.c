@@ -11,6 +11,7 @@
 #include <sys/sysmacros.h>
 
 #include "core/base/alloc.h"
+#include "core/base/order.h"
 #include "core/base/search.h"
 #include "core/profile/profile.h"
 #include "output/import/named_frames.h"
@@ -76,7 +77,7 @@ static int compare_mappings(const void *a, const void *b)
 {
 	const struct legacy_mapping *x = a, *y = b;
 
-	return (x->start > y->start) - (x->start < y->start);
+	return ORDER(x->start, y->start);
 }
 
 void legacy_addresses_init(struct legacy_addresses *a, struct profile *p, const char *text,

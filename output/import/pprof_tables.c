@@ -12,6 +12,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/buffer.h"
+#include "core/base/order.h"
 #include "core/profile/profile.h"
 #include "output/import/named_frames.h"
 #include "output/codec/pprof_fields.h"
@@ -94,7 +95,7 @@ static int compare_ids(const void *a, const void *b)
 {
 	const struct pprof_entry *x = a, *y = b;
 
-	return x->id < y->id ? -1 : x->id > y->id;
+	return ORDER(x->id, y->id);
 }
 
 static struct pprof_entry *find(const struct pprof_list *list, uint64_t id)

@@ -8,6 +8,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/buffer.h"
+#include "core/base/order.h"
 #include "core/base/path.h"
 #include "core/profile/facts.h"
 #include "core/profile/profile.h"
@@ -20,9 +21,7 @@ static int by_calls(const void *a, const void *b)
 	const struct fact_calls *x = *(const struct fact_calls *const *)a;
 	const struct fact_calls *y = *(const struct fact_calls *const *)b;
 
-	if (x->calls != y->calls)
-		return x->calls > y->calls ? -1 : 1;
-	return x < y ? -1 : x > y;
+	return ORDER(y->calls, x->calls) ?: ORDER(x, y);
 }
 
 static bool any_late(const struct profile *p)

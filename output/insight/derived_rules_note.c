@@ -10,6 +10,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/buffer.h"
+#include "core/base/order.h"
 #include "core/base/path.h"
 #include "core/profile/facts.h"
 #include "core/profile/profile.h"
@@ -22,9 +23,7 @@ static int by_functions(const void *a, const void *b)
 {
 	const struct fact_derived_rules *x = a, *y = b;
 
-	if (x->functions != y->functions)
-		return x->functions > y->functions ? -1 : 1;
-	return x->path < y->path ? -1 : x->path > y->path;
+	return ORDER(y->functions, x->functions) ?: ORDER(x->path, y->path);
 }
 
 static void add_file(struct buffer *b, const struct profile *p,

@@ -10,6 +10,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/buffer.h"
+#include "core/base/order.h"
 #include "core/profile/facts.h"
 #include "core/profile/gpu_kinds.h"
 #include "core/profile/profile.h"
@@ -32,9 +33,7 @@ static int by_total(const void *a, const void *b)
 	const struct fact_gpu_work *x = *(const struct fact_gpu_work *const *)a;
 	const struct fact_gpu_work *y = *(const struct fact_gpu_work *const *)b;
 
-	if (x->total_ns != y->total_ns)
-		return x->total_ns > y->total_ns ? -1 : 1;
-	return x < y ? -1 : x > y;
+	return ORDER(y->total_ns, x->total_ns) ?: ORDER(x, y);
 }
 
 /* Returns the rows of the kinds [first, last], most time first; the caller frees the array. */
@@ -194,9 +193,7 @@ static int by_call_time(const void *a, const void *b)
 	const struct fact_gpu_api *x = *(const struct fact_gpu_api *const *)a;
 	const struct fact_gpu_api *y = *(const struct fact_gpu_api *const *)b;
 
-	if (x->total_ns != y->total_ns)
-		return x->total_ns > y->total_ns ? -1 : 1;
-	return x < y ? -1 : x > y;
+	return ORDER(y->total_ns, x->total_ns) ?: ORDER(x, y);
 }
 
 static bool calls_are_of_several(const struct fact_gpu_api **rows, size_t nr)

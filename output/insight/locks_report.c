@@ -11,6 +11,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/buffer.h"
+#include "core/base/order.h"
 #include "core/profile/facts.h"
 #include "core/profile/hosts.h"
 #include "core/profile/profile.h"
@@ -32,22 +33,15 @@ static int by_lock(const void *a, const void *b)
 	const struct fact_lock_wait *x = ((const struct lock_line *)a)->row;
 	const struct fact_lock_wait *y = ((const struct lock_line *)b)->row;
 
-	if (x->pid != y->pid)
-		return x->pid < y->pid ? -1 : 1;
-	if (x->address != y->address)
-		return x->address < y->address ? -1 : 1;
-	if (x->waiting_ns != y->waiting_ns)
-		return x->waiting_ns > y->waiting_ns ? -1 : 1;
-	return x < y ? -1 : x > y;
+	return ORDER(x->pid, y->pid) ?: ORDER(x->address, y->address)
+	       ?: ORDER(y->waiting_ns, x->waiting_ns) ?: ORDER(x, y);
 }
 
 static int by_time(const void *a, const void *b)
 {
 	const struct lock_line *x = a, *y = b;
 
-	if (x->lock_ns != y->lock_ns)
-		return x->lock_ns > y->lock_ns ? -1 : 1;
-	return by_lock(a, b);
+	return ORDER(y->lock_ns, x->lock_ns) ?: by_lock(a, b);
 }
 
 static bool same_lock(const struct lock_line *a, const struct lock_line *b)

@@ -8,6 +8,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/buffer.h"
+#include "core/base/order.h"
 #include "core/profile/facts.h"
 #include "core/profile/profile.h"
 #include "output/insight/gpu_report.h"
@@ -44,9 +45,7 @@ static int by_id(const void *a, const void *b)
 	const struct fact_range *x = ((const struct node *)a)->range;
 	const struct fact_range *y = ((const struct node *)b)->range;
 
-	if (x->pid != y->pid)
-		return x->pid < y->pid ? -1 : 1;
-	return x->id < y->id ? -1 : x->id > y->id;
+	return ORDER(x->pid, y->pid) ?: ORDER(x->id, y->id);
 }
 
 static int by_name(const void *a, const void *b)
@@ -142,11 +141,8 @@ static int by_gpu_and_host(const void *a, const void *b)
 {
 	const struct operator_sum *x = a, *y = b;
 
-	if (x->self_gpu_ns != y->self_gpu_ns)
-		return x->self_gpu_ns > y->self_gpu_ns ? -1 : 1;
-	if (x->self_ns != y->self_ns)
-		return x->self_ns > y->self_ns ? -1 : 1;
-	return strcmp(x->name, y->name);
+	return ORDER(y->self_gpu_ns, x->self_gpu_ns) ?: ORDER(y->self_ns, x->self_ns)
+	       ?: strcmp(x->name, y->name);
 }
 
 static void fill(struct grid *g, struct operator_tree *o)

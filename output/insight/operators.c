@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
+#include "core/base/order.h"
 #include "output/tree/tree.h"
 
 static bool is_entry(const char *s)
@@ -61,9 +62,8 @@ static int compare_names(const void *a, const void *b)
 {
 	const struct operator_row *x = a, *y = b;
 	size_t n = x->size < y->size ? x->size : y->size;
-	int order = memcmp(x->name, y->name, n);
 
-	return order ? order : x->size < y->size ? -1 : x->size > y->size;
+	return memcmp(x->name, y->name, n) ?: ORDER(x->size, y->size);
 }
 
 /* Makes one group per name. Returns the number of rows; row i is group i + 1. */
@@ -92,10 +92,10 @@ static size_t group(const struct tree *tree, struct operator_row *rows, uint32_t
 static int compare_rows(const void *a, const void *b, void *key)
 {
 	const struct operator_row *x = a, *y = b;
-	int order = ranking_order(*(enum ranking_key *)key, x->sum.self, x->sum.total, y->sum.self,
-				  y->sum.total);
 
-	return order ? order : compare_names(a, b);
+	return ranking_order(*(enum ranking_key *)key, x->sum.self, x->sum.total, y->sum.self,
+			     y->sum.total)
+		       ?: compare_names(a, b);
 }
 
 void operators_init(struct operators *operators, const struct tree *tree, enum ranking_key key)

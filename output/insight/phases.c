@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
+#include "core/base/order.h"
 #include "output/select/pattern.h"
 #include "output/tree/tree.h"
 
@@ -171,9 +172,7 @@ static int compare_sums(const void *a, const void *b, void *context)
 	const struct group_sum *sums = context;
 	uint32_t i = *(const uint32_t *)a, k = *(const uint32_t *)b;
 
-	if (sums[i].self != sums[k].self)
-		return sums[i].self > sums[k].self ? -1 : 1;
-	return i < k ? -1 : i > k;
+	return ORDER(sums[k].self, sums[i].self) ?: ORDER(i, k);
 }
 
 void phases_init(struct phases *phases, const struct tree *tree, const struct phase_rules *rules)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "core/base/alloc.h"
+#include "core/base/order.h"
 #include "core/profile/live_blocks.h"
 #include "core/profile/profile.h"
 
@@ -26,12 +27,8 @@ static int compare_changes(const void *a, const void *b)
 {
 	const struct change *x = a, *y = b;
 
-	if (x->pid != y->pid)
-		return x->pid < y->pid ? -1 : 1;
-	if (x->time_ns != y->time_ns)
-		return x->time_ns < y->time_ns ? -1 : 1;
-	return (x->bytes < y->bytes) -
-	       (x->bytes > y->bytes); /* allocations first, as live_blocks.c */
+	/* allocations first, as live_blocks.c */
+	return ORDER(x->pid, y->pid) ?: ORDER(x->time_ns, y->time_ns) ?: ORDER(y->bytes, x->bytes);
 }
 
 static void collect(struct range_memory *m, const struct profile *p)

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "core/base/alloc.h"
+#include "core/base/order.h"
 #include "core/profile/facts.h"
 #include "core/profile/profile.h"
 #include "output/insight/range_memory.h"
@@ -29,18 +30,11 @@ struct builder {
 	uint64_t skip;
 };
 
-static int order(uint64_t a, uint64_t b)
-{
-	return a < b ? -1 : a > b;
-}
-
 static int by_thread_and_time(const void *a, const void *b)
 {
 	const struct cpu_sample *x = a, *y = b;
-	int o = order(x->pid, y->pid);
 
-	o = o ? o : order(x->tid, y->tid);
-	return o ? o : order(x->time_ns, y->time_ns);
+	return ORDER(x->pid, y->pid) ?: ORDER(x->tid, y->tid) ?: ORDER(x->time_ns, y->time_ns);
 }
 
 static void sort_samples(struct builder *b)
@@ -106,7 +100,7 @@ static void add_cpu_time(const struct builder *b, struct range_stats *s,
 
 static int by_value(const void *a, const void *b)
 {
-	return order(*(const uint64_t *)a, *(const uint64_t *)b);
+	return ORDER(*(const uint64_t *)a, *(const uint64_t *)b);
 }
 
 static uint64_t rank(const uint64_t *sorted, size_t nr, unsigned percent)
@@ -145,11 +139,9 @@ static int by_range_and_start(const void *a, const void *b)
 {
 	const struct fact_range_run *x = *(const struct fact_range_run *const *)a;
 	const struct fact_range_run *y = *(const struct fact_range_run *const *)b;
-	int o = order(x->pid, y->pid);
 
-	o = o ? o : order(x->range, y->range);
-	o = o ? o : order(x->start_ns, y->start_ns);
-	return o ? o : (x < y ? -1 : x > y);
+	return ORDER(x->pid, y->pid) ?: ORDER(x->range, y->range) ?: ORDER(x->start_ns, y->start_ns)
+	       ?: ORDER(x, y);
 }
 
 static void sort_runs(struct builder *b)
@@ -256,11 +248,9 @@ static void fill(const struct builder *b, struct range_stats *s, const struct fa
 static int by_parent_and_total(const void *a, const void *b)
 {
 	const struct range_stats *x = a, *y = b;
-	int o = order(x->range->pid, y->range->pid);
 
-	o = o ? o : order(x->range->parent, y->range->parent);
-	o = o ? o : order(y->total_ns, x->total_ns);
-	return o ? o : order(x->range->id, y->range->id);
+	return ORDER(x->range->pid, y->range->pid) ?: ORDER(x->range->parent, y->range->parent)
+	       ?: ORDER(y->total_ns, x->total_ns) ?: ORDER(x->range->id, y->range->id);
 }
 
 /* Returns the first row with that parent. */

@@ -10,6 +10,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/number_map.h"
+#include "core/base/order.h"
 #include "core/profile/facts.h"
 #include "core/profile/gpu_kinds.h"
 #include "core/profile/profile.h"
@@ -43,9 +44,7 @@ static int by_entry(const void *a, const void *b)
 {
 	const struct fact_gpu_flops_work *x = a, *y = b;
 
-	if (x->pid != y->pid)
-		return x->pid < y->pid ? -1 : 1;
-	return x->id < y->id ? -1 : x->id > y->id;
+	return ORDER(x->pid, y->pid) ?: ORDER(x->id, y->id);
 }
 
 /* Adds without overflow, as a file may hold any numbers. */
@@ -264,11 +263,7 @@ static int by_flops(const void *a, const void *b)
 {
 	const struct flops_row *x = a, *y = b;
 
-	if (x->flops != y->flops)
-		return x->flops > y->flops ? -1 : 1;
-	if (x->gpu_ns != y->gpu_ns)
-		return x->gpu_ns > y->gpu_ns ? -1 : 1;
-	return strcmp(x->name, y->name);
+	return ORDER(y->flops, x->flops) ?: ORDER(y->gpu_ns, x->gpu_ns) ?: strcmp(x->name, y->name);
 }
 
 void flops_rows_init(struct flops_rows *rows, const struct profile *p, enum flops_by by)

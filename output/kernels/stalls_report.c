@@ -10,6 +10,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/buffer.h"
+#include "core/base/order.h"
 #include "core/base/path.h"
 #include "core/profile/facts.h"
 #include "core/profile/gpu_kinds.h"
@@ -26,11 +27,6 @@ struct place {
 	uint64_t kernel_samples; /* of the whole kernel */
 };
 
-static int compare(uint64_t a, uint64_t b)
-{
-	return a < b ? -1 : a > b;
-}
-
 static bool has_line(const struct fact_gpu_pc *f)
 {
 	return f->line_state == GPU_LINE_KNOWN;
@@ -38,9 +34,7 @@ static bool has_line(const struct fact_gpu_pc *f)
 
 static int by_kernel(const struct fact_gpu_pc *x, const struct fact_gpu_pc *y)
 {
-	int order = compare(x->pid, y->pid);
-
-	return order ? order : compare(x->kernel, y->kernel);
+	return ORDER(x->pid, y->pid) ?: ORDER(x->kernel, y->kernel);
 }
 
 /* Compares by kernel, reason and place. */
@@ -57,20 +51,16 @@ static int by_place(const void *a, const void *b)
 	int order = by_kernel(x, y);
 
 	for (size_t i = 0; !order && i < sizeof(keys) / sizeof(*keys); i++)
-		order = compare(keys[i][0], keys[i][1]);
+		order = ORDER(keys[i][0], keys[i][1]);
 	return order;
 }
 
 static int by_samples(const void *a, const void *b)
 {
 	const struct place *x = a, *y = b;
-	int order = compare(y->kernel_samples, x->kernel_samples);
 
-	if (!order)
-		order = by_kernel(x->of, y->of);
-	if (!order)
-		order = compare(y->samples, x->samples);
-	return order ? order : by_place(a, b);
+	return ORDER(y->kernel_samples, x->kernel_samples) ?: by_kernel(x->of, y->of)
+	       ?: ORDER(y->samples, x->samples) ?: by_place(a, b);
 }
 
 /* Adds up neighbours that by_place() calls equal; returns how many rows are left. */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
+#include "core/base/order.h"
 #include "core/base/path.h"
 #include "core/base/search.h"
 #include "core/profile/facts.h"
@@ -25,15 +26,14 @@ static int compare_names(const char *a, size_t n, const char *b, size_t m)
 {
 	int order = memcmp(a, b, n < m ? n : m);
 
-	return order ? order : n < m ? -1 : n > m;
+	return order ?: ORDER(n, m);
 }
 
 static int compare_counts(const void *a, const void *b)
 {
 	const struct call_count *x = a, *y = b;
-	int order = strcmp(x->name, y->name);
 
-	return order ? order : x->row < y->row ? -1 : x->row > y->row;
+	return strcmp(x->name, y->name) ?: ORDER(x->row, y->row);
 }
 
 void counted_calls_init(struct counted_calls *counts, const struct profile *p)

@@ -8,6 +8,7 @@
 #include <xxhash.h>
 
 #include "core/base/alloc.h"
+#include "core/base/order.h"
 #include "core/profile/facts.h"
 #include "core/profile/intern.h"
 #include "output/tree/cpython.h"
@@ -128,11 +129,8 @@ static int by_value(const void *a, const void *b)
 {
 	const struct gc_row *x = a, *y = b;
 
-	if (x->value != y->value)
-		return x->value > y->value ? -1 : 1;
-	if (x->function != y->function)
-		return x->function < y->function ? -1 : 1;
-	return x->line < y->line ? -1 : x->line > y->line;
+	return ORDER(y->value, x->value) ?: ORDER(x->function, y->function)
+	       ?: ORDER(x->line, y->line);
 }
 
 void gc_times_init(struct gc_times *times, const struct profile *p, enum profile_column column)

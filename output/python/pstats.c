@@ -10,6 +10,7 @@
 #include <xxhash.h>
 
 #include "core/base/alloc.h"
+#include "core/base/order.h"
 #include "core/profile/column.h"
 #include "core/profile/facts.h"
 #include "core/profile/intern.h"
@@ -51,22 +52,17 @@ size_t pstats_name_size(const struct tree_function *f)
 static int compare_keys(const struct tree_function *f, const struct tree_function *g)
 {
 	size_t n = pstats_name_size(f), m = pstats_name_size(g);
-	int order = strcmp(pstats_file(f), pstats_file(g));
 
-	if (!order)
-		order = f->line < g->line ? -1 : f->line > g->line;
-	if (!order)
-		order = memcmp(f->name, g->name, n < m ? n : m);
-	return order ? order : n < m ? -1 : n > m;
+	return strcmp(pstats_file(f), pstats_file(g)) ?: ORDER(f->line, g->line)
+	       ?: memcmp(f->name, g->name, n < m ? n : m) ?: ORDER(n, m);
 }
 
 static int compare_functions(const void *a, const void *b, void *context)
 {
 	const struct tree_function *list = context;
 	uint32_t i = *(const uint32_t *)a, k = *(const uint32_t *)b;
-	int order = compare_keys(&list[i], &list[k]);
 
-	return order ? order : i < k ? -1 : i > k;
+	return compare_keys(&list[i], &list[k]) ?: ORDER(i, k);
 }
 
 static void find_firsts(struct gatherer *g)
@@ -145,9 +141,7 @@ static int compare_edges(const void *a, const void *b)
 {
 	const struct pstats_edge *x = a, *y = b;
 
-	if (x->callee != y->callee)
-		return x->callee < y->callee ? -1 : 1;
-	return x->caller < y->caller ? -1 : x->caller > y->caller;
+	return ORDER(x->callee, y->callee) ?: ORDER(x->caller, y->caller);
 }
 
 struct named_calls {

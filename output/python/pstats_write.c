@@ -7,6 +7,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/buffer.h"
+#include "core/base/order.h"
 #include "output/report/grid.h"
 #include "output/report/grid_report.h"
 #include "output/text/number.h"
@@ -18,9 +19,9 @@ static int compare_functions(const void *a, const void *b, void *key)
 {
 	const struct pstats_function *f = *(const struct pstats_function *const *)a;
 	const struct pstats_function *g = *(const struct pstats_function *const *)b;
-	int order = ranking_order(*(enum ranking_key *)key, f->self, f->total, g->self, g->total);
 
-	return order ? order : f < g ? -1 : f > g;
+	return ranking_order(*(enum ranking_key *)key, f->self, f->total, g->self, g->total)
+		       ?: ORDER(f, g);
 }
 
 static void add_times(struct grid *g, const struct pstats_function *f, uint64_t ns)

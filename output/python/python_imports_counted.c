@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "core/base/alloc.h"
+#include "core/base/order.h"
 #include "core/base/search.h"
 #include "core/profile/facts.h"
 #include "core/profile/profile.h"
@@ -20,11 +21,7 @@ static int by_id(const void *a, const void *b)
 	const struct fact_import *x = *(const struct fact_import *const *)a;
 	const struct fact_import *y = *(const struct fact_import *const *)b;
 
-	if (x->pid != y->pid)
-		return x->pid < y->pid ? -1 : 1;
-	if (x->id != y->id)
-		return x->id < y->id ? -1 : 1;
-	return x < y ? -1 : x > y;
+	return ORDER(x->pid, y->pid) ?: ORDER(x->id, y->id) ?: ORDER(x, y);
 }
 
 /* The node of the row with that id before `row`; the root if that import has not ended. */

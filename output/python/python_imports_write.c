@@ -5,6 +5,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/buffer.h"
+#include "core/base/order.h"
 #include "output/python/python_imports.h"
 #include "output/report/grid.h"
 #include "output/text/number.h"
@@ -22,11 +23,6 @@ struct writer {
 	size_t nr_rows;	    /* so far, including those beyond max_rows */
 };
 
-static int descending(uint64_t x, uint64_t y)
-{
-	return x > y ? -1 : x < y;
-}
-
 static uint64_t own(const struct python_import *n)
 {
 	return n->self + n->finding;
@@ -39,11 +35,8 @@ static int compare_nested(const void *a, const void *b, void *context)
 	const struct python_import *x = &w->im->nodes[*(const uint32_t *)a];
 	const struct python_import *y = &w->im->nodes[*(const uint32_t *)b];
 
-	if (x->parent != y->parent)
-		return x->parent < y->parent ? -1 : 1;
-	if (x->total != y->total)
-		return descending(x->total, y->total);
-	return strcmp(profile_str(w->p, x->file), profile_str(w->p, y->file));
+	return ORDER(x->parent, y->parent) ?: ORDER(y->total, x->total)
+	       ?: strcmp(profile_str(w->p, x->file), profile_str(w->p, y->file));
 }
 
 static int compare_flat(const void *a, const void *b, void *context)
@@ -52,11 +45,8 @@ static int compare_flat(const void *a, const void *b, void *context)
 	const struct python_import *x = &w->im->nodes[*(const uint32_t *)a];
 	const struct python_import *y = &w->im->nodes[*(const uint32_t *)b];
 
-	if (own(x) != own(y))
-		return descending(own(x), own(y));
-	if (x->total != y->total)
-		return descending(x->total, y->total);
-	return strcmp(profile_str(w->p, x->file), profile_str(w->p, y->file));
+	return ORDER(own(y), own(x)) ?: ORDER(y->total, x->total)
+	       ?: strcmp(profile_str(w->p, x->file), profile_str(w->p, y->file));
 }
 
 static void add_value(struct writer *w, uint64_t value)

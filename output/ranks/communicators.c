@@ -11,6 +11,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/number_map.h"
+#include "core/base/order.h"
 #include "core/profile/facts.h"
 #include "output/ranks/lane_match.h"
 #include "output/ranks/ranks.h"
@@ -78,11 +79,7 @@ static int compare_pairs(const void *a, const void *b)
 {
 	const struct pair *x = a, *y = b;
 
-	if (x->apart_ns != y->apart_ns)
-		return x->apart_ns < y->apart_ns ? -1 : 1;
-	if (x->a != y->a)
-		return x->a < y->a ? -1 : 1;
-	return x->b < y->b ? -1 : x->b > y->b;
+	return ORDER(x->apart_ns, y->apart_ns) ?: ORDER(x->a, y->a) ?: ORDER(x->b, y->b);
 }
 
 /* Pairs of lanes of which nearly all operations overlap: some may have been lost. */
@@ -299,11 +296,8 @@ static int compare_lateness(const void *a, const void *b)
 {
 	const struct rank_collective *x = a, *y = b;
 
-	if (x->late_ns != y->late_ns)
-		return x->late_ns > y->late_ns ? -1 : 1;
-	if (x->communicator != y->communicator)
-		return x->communicator < y->communicator ? -1 : 1;
-	return x->number < y->number ? -1 : x->number > y->number;
+	return ORDER(y->late_ns, x->late_ns) ?: ORDER(x->communicator, y->communicator)
+	       ?: ORDER(x->number, y->number);
 }
 
 void communicators_compare(struct ranks *r)

@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 
+#include "core/base/order.h"
 #include "core/profile/facts.h"
 #include "output/ranks/ranks.h"
 
@@ -55,7 +56,7 @@ static int compare_times(const void *a, const void *b)
 {
 	const int64_t *x = a, *y = b;
 
-	return *x < *y ? -1 : *x > *y;
+	return ORDER(*x, *y);
 }
 
 void lane_sort_times(int64_t *times, size_t nr)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "core/base/alloc.h"
+#include "core/base/order.h"
 #include "core/profile/facts.h"
 #include "core/profile/profile.h"
 
@@ -11,11 +12,7 @@ static int compare_events(const void *a, const void *b)
 {
 	const struct rank_event *x = a, *y = b;
 
-	if (x->pid != y->pid)
-		return x->pid < y->pid ? -1 : 1;
-	if (x->time_ns != y->time_ns)
-		return x->time_ns < y->time_ns ? -1 : 1;
-	return x->index < y->index ? -1 : x->index > y->index;
+	return ORDER(x->pid, y->pid) ?: ORDER(x->time_ns, y->time_ns) ?: ORDER(x->index, y->index);
 }
 
 /* Columns of time that a thread spent, on a CPU or not. */

@@ -6,6 +6,7 @@
 #include <xxhash.h>
 
 #include "core/base/alloc.h"
+#include "core/base/order.h"
 #include "core/profile/facts.h"
 #include "core/profile/profile.h"
 #include "output/ranks/communicators.h"
@@ -228,7 +229,7 @@ static int compare_ops(const void *a, const void *b)
 {
 	const struct rank_op *x = a, *y = b;
 
-	return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
+	return ORDER(x->start_ns, y->start_ns);
 }
 
 static int compare_ranks(const void *a, const void *b)
@@ -239,7 +240,7 @@ static int compare_ranks(const void *a, const void *b)
 		return x->is_numbered ? -1 : 1;
 	if (x->is_numbered && x->number != y->number)
 		return x->number < y->number ? -1 : 1;
-	return x->pid < y->pid ? -1 : x->pid > y->pid;
+	return ORDER(x->pid, y->pid);
 }
 
 /* Sorts the ranks by number; lanes keep theirs by process. */

@@ -9,6 +9,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/buffer.h"
+#include "core/base/order.h"
 #include "core/profile/profile.h"
 #include "output/ranks/late_cause.h"
 #include "output/ranks/ranks.h"
@@ -149,9 +150,7 @@ static int compare_late(const void *a, const void *b)
 {
 	const struct rank_late *x = a, *y = b;
 
-	if (x->late_ns != y->late_ns)
-		return x->late_ns > y->late_ns ? -1 : 1;
-	return x->rank < y->rank ? -1 : x->rank > y->rank;
+	return ORDER(y->late_ns, x->late_ns) ?: ORDER(x->rank, y->rank);
 }
 
 static struct rank_late *late_ranks(const struct ranks *r, size_t *ret_nr)

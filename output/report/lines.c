@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
+#include "core/base/order.h"
 #include "core/profile/column.h"
 #include "output/tree/cpython.h"
 #include "output/tree/label.h"
@@ -46,11 +47,7 @@ static int compare_functions(const void *a, const void *b, void *context)
 	const struct profile_function *f = &p->functions[*(const uint32_t *)a];
 	const struct profile_function *g = &p->functions[*(const uint32_t *)b];
 
-	if (f->file != g->file)
-		return f->file < g->file ? -1 : 1;
-	if (f->name != g->name)
-		return f->name < g->name ? -1 : 1;
-	return (int)f->kind - (int)g->kind;
+	return ORDER(f->file, g->file) ?: ORDER(f->name, g->name) ?: (int)f->kind - (int)g->kind;
 }
 
 static void merge_functions(struct adder *a)
@@ -111,11 +108,7 @@ static int compare_places(const void *a, const void *b)
 {
 	const struct place *x = a, *y = b;
 
-	if (x->function != y->function)
-		return x->function < y->function ? -1 : 1;
-	if (x->line != y->line)
-		return x->line < y->line ? -1 : 1;
-	return 0;
+	return ORDER(x->function, y->function) ?: ORDER(x->line, y->line);
 }
 
 static void make_rows(struct adder *a)
@@ -367,22 +360,17 @@ static void add_memory(struct adder *a, enum profile_column column)
 
 static int compare_texts(const struct lines_function *f, const struct lines_function *g)
 {
-	int order = strcmp(f->file, g->file);
-
-	if (!order)
-		order = strcmp(f->name, g->name);
-	return order ? order : (int)f->kind - (int)g->kind;
+	return strcmp(f->file, g->file) ?: strcmp(f->name, g->name) ?: (int)f->kind - (int)g->kind;
 }
 
 static int compare_found(const void *a, const void *b, void *key)
 {
 	const struct lines_function *f = a, *g = b;
-	int order = f->interpreter - g->interpreter;
 
-	if (!order)
-		order = ranking_order(*(enum ranking_key *)key, f->sum.self, f->sum.total,
-				      g->sum.self, g->sum.total);
-	return order ? order : compare_texts(f, g);
+	return f->interpreter - g->interpreter
+	       ?: ranking_order(*(enum ranking_key *)key, f->sum.self, f->sum.total, g->sum.self,
+				g->sum.total)
+	       ?: compare_texts(f, g);
 }
 
 /* Leaves out rows in which no sample of this column lies. */

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "core/base/alloc.h"
+#include "core/base/order.h"
 #include "core/profile/facts.h"
 #include "core/profile/profile.h"
 #include "output/report/occupancy.h"
@@ -46,11 +47,8 @@ static int compare_edges(const void *a, const void *b, void *context)
 	const struct edge *x = a, *y = b;
 	const struct fact_gpu_activity *v = &rows[x->row], *w = &rows[y->row];
 
-	if (v->pid != w->pid)
-		return v->pid < w->pid ? -1 : 1;
-	if (v->device != w->device)
-		return v->device < w->device ? -1 : 1;
-	return x->time_ns < y->time_ns ? -1 : x->time_ns > y->time_ns;
+	return ORDER(v->pid, w->pid) ?: ORDER(v->device, w->device)
+	       ?: ORDER(x->time_ns, y->time_ns);
 }
 
 static struct edge *list_edges(const struct fact_gpu_activity *rows, size_t nr_rows, size_t *ret_nr)

@@ -5,6 +5,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/buffer.h"
+#include "core/base/order.h"
 #include "core/portable/call_times.h"
 #include "core/profile/facts.h"
 #include "core/profile/profile.h"
@@ -16,9 +17,7 @@ static int by_total(const void *a, const void *b)
 	const struct fact_system_call *x = *(const struct fact_system_call *const *)a;
 	const struct fact_system_call *y = *(const struct fact_system_call *const *)b;
 
-	if (x->total_ns != y->total_ns)
-		return x->total_ns > y->total_ns ? -1 : 1;
-	return (x->number > y->number) - (x->number < y->number);
+	return ORDER(y->total_ns, x->total_ns) ?: ORDER(x->number, y->number);
 }
 
 static void add_percentile(struct grid *g, uint64_t ns)

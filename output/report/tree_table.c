@@ -8,6 +8,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/buffer.h"
+#include "core/base/order.h"
 #include "core/profile/column.h"
 #include "output/report/grid.h"
 #include "output/text/number.h"
@@ -44,9 +45,7 @@ static int compare_totals(const void *a, const void *b, void *of)
 	const struct tree_node *y = &tree->nodes[*(const uint32_t *)b];
 	uint64_t m = tree_total(tree, x), n = tree_total(tree, y);
 
-	if (m != n)
-		return m > n ? -1 : 1;
-	return x < y ? -1 : x > y;
+	return ORDER(n, m) ?: ORDER(x, y);
 }
 
 static void add_line(struct writer *w, const struct line *line)

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "core/base/alloc.h"
+#include "core/base/order.h"
 #include "core/profile/live_blocks.h"
 #include "core/profile/column.h"
 
@@ -69,7 +70,7 @@ static int compare_samples(const void *a, const void *b)
 {
 	const struct live_block *x = a, *y = b;
 
-	return (x->sample > y->sample) - (x->sample < y->sample);
+	return ORDER(x->sample, y->sample);
 }
 
 /* Replaces the samples of live memory by the blocks that are live, in the order of allocation. */

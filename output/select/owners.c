@@ -10,6 +10,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/number_map.h"
+#include "core/base/order.h"
 #include "core/profile/facts.h"
 #include "core/profile/hosts.h"
 #include "core/profile/profile.h"
@@ -36,9 +37,7 @@ static int compare_threads(const void *a, const void *b, void *context)
 		return hosts_process(x) < hosts_process(y) ? -1 : 1;
 	if ((x->pid == x->tid) != (y->pid == y->tid))
 		return x->pid == x->tid ? -1 : 1;
-	if (named->last_ns[i] != named->last_ns[j])
-		return named->last_ns[i] > named->last_ns[j] ? -1 : 1;
-	return i > j ? -1 : i < j;
+	return ORDER(named->last_ns[j], named->last_ns[i]) ?: ORDER(j, i);
 }
 
 /*

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
+#include "core/base/order.h"
 #include "core/profile/column.h"
 #include "output/tree/label.h"
 #include "output/tree/margins.h"
@@ -51,24 +52,18 @@ static size_t lasting_size(const struct tree_function *f)
 static int compare_functions(const struct tree_function *x, const struct tree_function *y)
 {
 	size_t n = lasting_size(x), m = lasting_size(y);
-	int order = memcmp(x->name, y->name, n < m ? n : m);
 
-	if (!order)
-		order = (n > m) - (n < m);
-	if (!order)
-		order = strcmp(x->module, y->module);
-	return order ? order : (int)x->kind - (int)y->kind;
+	return memcmp(x->name, y->name, n < m ? n : m) ?: ORDER(n, m)
+	       ?: strcmp(x->module, y->module) ?: (int)x->kind - (int)y->kind;
 }
 
 static int compare_candidates(const void *a, const void *b)
 {
 	const struct candidate *x = a, *y = b;
-	int order = compare_functions(x->function, y->function);
 
 	/* After comes first, as its file and line are the current ones. */
-	if (!order)
-		order = (int)y->side - (int)x->side;
-	return order ? order : (x->index > y->index) - (x->index < y->index);
+	return compare_functions(x->function, y->function) ?: (int)y->side - (int)x->side
+	       ?: ORDER(x->index, y->index);
 }
 
 static void merge_functions(struct merger *m)

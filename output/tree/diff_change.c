@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "core/base/alloc.h"
+#include "core/base/order.h"
 #include "output/tree/diff.h"
 
 static double share(uint64_t part, uint64_t whole)
@@ -171,42 +172,31 @@ struct diff_row *diff_sums(const struct diff *d)
 	return rows;
 }
 
-static int descending(double a, double b)
-{
-	return a < b ? 1 : a > b ? -1 : 0;
-}
-
 static int compare_changes(const struct diff_change *x, const struct diff_change *y)
 {
-	if (x->significant != y->significant)
-		return x->significant ? -1 : 1;
-	return descending(fabs(x->change), fabs(y->change));
+	return y->significant - x->significant ?: ORDER(fabs(y->change), fabs(x->change));
 }
 
 /* Functions lie in the order of names, so comparing pointers compares names. */
 static int by_name(const struct diff_row *x, const struct diff_row *y)
 {
-	return x->function < y->function ? -1 : x->function > y->function;
+	return ORDER(x->function, y->function);
 }
 
 static int compare_self(const void *a, const void *b)
 {
 	const struct diff_row *x = a, *y = b;
-	int order = compare_changes(&x->self, &y->self);
 
-	if (!order)
-		order = compare_changes(&x->total, &y->total);
-	return order ? order : by_name(x, y);
+	return compare_changes(&x->self, &y->self) ?: compare_changes(&x->total, &y->total)
+	       ?: by_name(x, y);
 }
 
 static int compare_total(const void *a, const void *b)
 {
 	const struct diff_row *x = a, *y = b;
-	int order = compare_changes(&x->total, &y->total);
 
-	if (!order)
-		order = compare_changes(&x->self, &y->self);
-	return order ? order : by_name(x, y);
+	return compare_changes(&x->total, &y->total) ?: compare_changes(&x->self, &y->self)
+	       ?: by_name(x, y);
 }
 
 struct diff_row *diff_rank(const struct diff *d, enum diff_key key, uint32_t *ret_nr)

@@ -250,13 +250,9 @@ static int compare_entries(const void *a, const void *b, void *entries)
 {
 	const struct entry *x = (struct entry *)entries + *(const uint32_t *)a;
 	const struct entry *y = (struct entry *)entries + *(const uint32_t *)b;
-	int order = strcmp(x->function.name, y->function.name);
 
-	if (!order)
-		order = strcmp(x->path, y->path);
-	if (!order)
-		order = (int)x->function.kind - (int)y->function.kind;
-	return order;
+	return strcmp(x->function.name, y->function.name) ?: strcmp(x->path, y->path)
+	       ?: (int)x->function.kind - (int)y->function.kind;
 }
 
 /* Sorts the entries by name and replaces them by their places in that order, in all codes too. */

@@ -7,12 +7,13 @@
 #include <stdlib.h>
 
 #include "core/base/alloc.h"
+#include "core/base/order.h"
 
 int ranking_order(enum ranking_key key, uint64_t self_a, uint64_t total_a, uint64_t self_b,
 		  uint64_t total_b)
 {
-	int by_self = self_a > self_b ? -1 : self_a < self_b;
-	int by_total = total_a > total_b ? -1 : total_a < total_b;
+	int by_self = ORDER(self_b, self_a);
+	int by_total = ORDER(total_b, total_a);
 
 	if (key == RANKING_SELF)
 		return by_self ? by_self : by_total;
@@ -23,10 +24,10 @@ int ranking_order(enum ranking_key key, uint64_t self_a, uint64_t total_a, uint6
 static int compare_rows(const void *a, const void *b, void *key)
 {
 	const struct ranking_row *x = a, *y = b;
-	int order = ranking_order(*(enum ranking_key *)key, x->sum.self, x->sum.total, y->sum.self,
-				  y->sum.total);
 
-	return order ? order : x->function < y->function ? -1 : x->function > y->function;
+	return ranking_order(*(enum ranking_key *)key, x->sum.self, x->sum.total, y->sum.self,
+			     y->sum.total)
+		       ?: ORDER(x->function, y->function);
 }
 
 void ranking_init(struct ranking *r, const struct tree *tree, enum ranking_key key)

@@ -21,11 +21,9 @@ static int compare(const void *a, const void *b)
 {
 	const struct tree_function *x = ((const struct sums_of *)a)->function;
 	const struct tree_function *y = ((const struct sums_of *)b)->function;
-	int order = strcmp(x->name, y->name);
 
-	if (!order)
-		order = strcmp(x->module, y->module);
-	return order ? order : (int)x->kind - (int)y->kind;
+	return strcmp(x->name, y->name) ?: strcmp(x->module, y->module)
+	       ?: (int)x->kind - (int)y->kind;
 }
 
 static double divide(uint64_t value, uint64_t by, bool per_second)

@@ -11,6 +11,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/elf_file.h"
+#include "core/base/order.h"
 #include "core/base/search.h"
 
 #define MAX_SYMBOLS 4000000u
@@ -140,9 +141,7 @@ static int compare(const void *a, const void *b)
 {
 	const struct function_range *x = a, *y = b;
 
-	if (x->start != y->start)
-		return x->start < y->start ? -1 : 1;
-	return (int)y->role - (int)x->role;
+	return ORDER(x->start, y->start) ?: (int)y->role - (int)x->role;
 }
 
 int module_functions_read(int fd, struct module_functions *ret)

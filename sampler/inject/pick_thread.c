@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "core/base/order.h"
 #include "core/base/proc_status.h"
 #include "core/untrusted/remote_read.h"
 
@@ -39,9 +40,7 @@ static int compare(const void *a, const void *b)
 {
 	const struct picked_thread *x = a, *y = b;
 
-	if (x->rank != y->rank)
-		return x->rank < y->rank ? -1 : 1;
-	return x->tid < y->tid ? -1 : x->tid > y->tid;
+	return ORDER(x->rank, y->rank) ?: ORDER(x->tid, y->tid);
 }
 
 size_t pick_threads(pid_t pid, struct picked_thread *picked)

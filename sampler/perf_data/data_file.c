@@ -13,6 +13,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/memory_limit.h"
+#include "core/base/order.h"
 #include "sampler/perf_data/features.h"
 
 #define MAGIC "PERFILE2"
@@ -254,11 +255,8 @@ static int compare_places(const void *a, const void *b)
 {
 	const struct perf_data_place *x = a, *y = b;
 
-	if (x->time_ns != y->time_ns)
-		return x->time_ns < y->time_ns ? -1 : 1;
-	if (x->expanded != y->expanded)
-		return x->expanded ? 1 : -1;
-	return (x->offset > y->offset) - (x->offset < y->offset);
+	return ORDER(x->time_ns, y->time_ns) ?: ORDER(x->expanded, y->expanded)
+	       ?: ORDER(x->offset, y->offset);
 }
 
 static int read_records(struct perf_data_file *f, struct section data)

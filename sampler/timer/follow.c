@@ -16,6 +16,7 @@
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
 #include "core/base/log.h"
+#include "core/base/order.h"
 #include "core/rights/privileges.h"
 #include "core/untrusted/remote_read.h"
 #include "sampler/inject/reason.h"
@@ -241,9 +242,7 @@ static int compare_used(const void *a, const void *b)
 {
 	const struct child *x = *(struct child *const *)a, *y = *(struct child *const *)b;
 
-	if (x->base_ns != y->base_ns)
-		return x->base_ns > y->base_ns ? -1 : 1;
-	return (x->pid > y->pid) - (x->pid < y->pid);
+	return ORDER(y->base_ns, x->base_ns) ?: ORDER(x->pid, y->pid);
 }
 
 void timer_follow_begin(struct timer_follow *f, struct process_tree *tree)

@@ -11,6 +11,7 @@
 #include <xxhash.h>
 
 #include "core/base/alloc.h"
+#include "core/base/order.h"
 #include "core/portable/described_code.h"
 #include "sampler/unwind/cfi.h"
 #include "sampler/unwind/code/derived_rules.h"
@@ -74,7 +75,7 @@ static int compare_fdes(const void *a, const void *b)
 {
 	const struct eh_fde *x = a, *y = b;
 
-	return x->start < y->start ? -1 : x->start > y->start;
+	return ORDER(x->start, y->start);
 }
 
 /* Where the call frame information begins in the code; 0: it has none. */
@@ -165,14 +166,14 @@ static int compare_rules(const void *a, const void *b)
 {
 	const struct derived_rule *x = a, *y = b;
 
-	return x->start < y->start ? -1 : x->start > y->start;
+	return ORDER(x->start, y->start);
 }
 
 static int compare_functions(const void *a, const void *b)
 {
 	const struct unwind_function *x = a, *y = b;
 
-	return x->start < y->start ? -1 : x->start > y->start;
+	return ORDER(x->start, y->start);
 }
 
 static void add_rows(struct unwind_table *table, const struct derived_rules *found, size_t size,

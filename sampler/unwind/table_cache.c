@@ -26,6 +26,7 @@
 #include "core/base/elf_headers.h"
 #include "core/base/full_io.h"
 #include "core/base/log.h"
+#include "core/base/order.h"
 #include "core/rights/cache_folder.h"
 #include "core/rights/safe_open.h"
 #include "sampler/unwind/table_code.h" /* TABLE_CODE: a hash of all that makes tables */
@@ -324,7 +325,7 @@ static int older_first(const void *a, const void *b)
 {
 	const struct old_entry *x = a, *y = b;
 
-	return x->used_ns < y->used_ns ? -1 : x->used_ns > y->used_ns;
+	return ORDER(x->used_ns, y->used_ns);
 }
 
 static bool ends_with(const char *name, const char *end)

@@ -9,6 +9,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/elf_headers.h"
+#include "core/base/order.h"
 #include "core/base/search.h"
 #include "sampler/unwind/x86_64/code_references.h"
 
@@ -92,7 +93,7 @@ static int compare(const void *a, const void *b)
 {
 	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
 
-	return x < y ? -1 : x > y;
+	return ORDER(x, y);
 }
 
 static void sort(struct vaddr_list *list)

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/order.h"
 #include "sampler/unwind/x86_64/call_before.h"
 #include "sampler/walk/libunwind_modules.h"
 
@@ -127,9 +128,7 @@ static int compare(const void *a, const void *b)
 {
 	const struct candidate *x = a, *y = b;
 
-	if (x->distance != y->distance)
-		return x->distance < y->distance ? -1 : 1;
-	return x->at < y->at ? -1 : x->at > y->at;
+	return ORDER(x->distance, y->distance) ?: ORDER(x->at, y->at);
 }
 
 static bool search(struct guess *g, const struct walk_regs *broken, size_t *nr, int nr_breaks);

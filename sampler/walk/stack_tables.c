@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/order.h"
 #include "core/base/proc_status.h"
 #include "core/untrusted/remote_read.h"
 #include "sampler/target/mapped_file.h"
@@ -96,7 +97,7 @@ static int fewer_first(const void *a, const void *b)
 {
 	const struct file_count *x = a, *y = b;
 
-	return x->nr < y->nr ? -1 : x->nr > y->nr;
+	return ORDER(x->nr, y->nr);
 }
 
 size_t stack_tables_first(const struct process *p, struct table_builder *builder, size_t max)

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "core/base/alloc.h"
+#include "core/base/order.h"
 
 #define ABBREV_SIZE_MAX (256u << 20) /* of the section, which has many tables */
 #define TABLE_SIZE_MAX (4u << 20)    /* of a parsed table, which takes eight times its bytes */
@@ -87,7 +88,7 @@ static int compare_abbrevs(const void *a, const void *b)
 {
 	const struct dwarf_abbrev *x = a, *y = b;
 
-	return (x->code > y->code) - (x->code < y->code);
+	return ORDER(x->code, y->code);
 }
 
 static struct dwarf_abbrevs *abbrevs_parse(const struct dwarf_unit *unit)

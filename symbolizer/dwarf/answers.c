@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
+#include "core/base/order.h"
 #include "symbolizer/dwarf/subprograms.h"
 #include "symbolizer/dwarf/unit_index.h"
 #include "symbolizer/dwarf/source_lines.h"
@@ -82,9 +83,7 @@ static int compare_questions(const void *a, const void *b)
 {
 	const struct question *x = a, *y = b;
 
-	if (x->unit != y->unit)
-		return x->unit < y->unit ? -1 : 1;
-	return (x->address > y->address) - (x->address < y->address);
+	return ORDER(x->unit, y->unit) ?: ORDER(x->address, y->address);
 }
 
 /* Largest first, so that no worker starts on the longest when the others are done. */
@@ -92,9 +91,7 @@ static int compare_batches(const void *a, const void *b)
 {
 	const struct batch *x = a, *y = b;
 
-	if (x->unit_size != y->unit_size)
-		return x->unit_size > y->unit_size ? -1 : 1;
-	return (x->questions > y->questions) - (x->questions < y->questions);
+	return ORDER(y->unit_size, x->unit_size) ?: ORDER(x->questions, y->questions);
 }
 
 /* Walks from the innermost function outwards. Returns the number of indices, at most DEPTH_MAX. */
@@ -414,7 +411,7 @@ static int compare_addresses(const void *a, const void *b)
 {
 	const uint64_t *x = a, *y = b;
 
-	return (*x > *y) - (*x < *y);
+	return ORDER(*x, *y);
 }
 
 bool dwarf_answers_get(const struct dwarf_answers *a, uint64_t address, struct symbol_chain *chain)

@@ -10,6 +10,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/log.h"
+#include "core/base/order.h"
 #include "core/base/search.h"
 #include "symbolizer/lookup/debug_file.h"
 
@@ -102,9 +103,7 @@ static int compare_units(const void *a, const void *b)
 {
 	const struct package_unit *x = a, *y = b;
 
-	if (x->dwo_id != y->dwo_id)
-		return x->dwo_id < y->dwo_id ? -1 : 1;
-	return (x->unit > y->unit) - (x->unit < y->unit);
+	return ORDER(x->dwo_id, y->dwo_id) ?: ORDER(x->unit, y->unit);
 }
 
 /* Returns the unit whose header is at `offset`, or NULL. */

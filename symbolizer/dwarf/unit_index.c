@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "core/base/alloc.h"
+#include "core/base/order.h"
 #include "core/base/search.h"
 #include "symbolizer/dwarf/address_ranges.h"
 
@@ -17,11 +18,7 @@ static int compare_ranges(const void *a, const void *b)
 {
 	const struct dwarf_index_range *x = a, *y = b;
 
-	if (x->lo != y->lo)
-		return x->lo < y->lo ? -1 : 1;
-	if (x->hi != y->hi)
-		return x->hi > y->hi ? -1 : 1;
-	return (x->unit > y->unit) - (x->unit < y->unit);
+	return ORDER(x->lo, y->lo) ?: ORDER(y->hi, x->hi) ?: ORDER(x->unit, y->unit);
 }
 
 /* Reads from the root entry where the code of the unit is. */

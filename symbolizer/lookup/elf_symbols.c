@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
+#include "core/base/order.h"
 #include "core/base/search.h"
 
 #define NO_SYMBOL UINT32_MAX
@@ -76,19 +77,12 @@ static bool is_function(const Elf64_Sym *sym, const char *name, const struct elf
 static int compare_symbols(const void *a, const void *b)
 {
 	const struct symbol *x = a, *y = b;
-	size_t nx, ny;
 
-	if (x->start != y->start)
-		return x->start < y->start ? -1 : 1;
-	if ((x->start == x->end) != (y->start == y->end))
-		return x->start == x->end ? 1 : -1;
-	if (x->rank != y->rank)
-		return x->rank < y->rank ? -1 : 1;
-	nx = strlen(x->name);
-	ny = strlen(y->name);
-	if (nx != ny)
-		return nx < ny ? -1 : 1;
-	return strcmp(x->name, y->name);
+	return ORDER(x->start, y->start)
+	       ?: ORDER(x->start == x->end, y->start == y->end)
+	       ?: ORDER(x->rank, y->rank)
+	       ?: ORDER(strlen(x->name), strlen(y->name))
+	       ?: strcmp(x->name, y->name);
 }
 
 /* Keeps one symbol per address: the best name, with the largest extent of all. */

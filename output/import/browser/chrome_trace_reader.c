@@ -13,6 +13,7 @@
 #include "core/base/alloc.h"
 #include "core/base/log.h"
 #include "core/base/number_map.h"
+#include "core/base/order.h"
 #include "core/profile/profile.h"
 #include "output/import/browser/v8_profile.h"
 #include "output/import/named_frames.h"
@@ -67,9 +68,7 @@ struct fields {
 
 static int compare_threads(struct thread_id x, struct thread_id y)
 {
-	if (x.pid != y.pid)
-		return x.pid < y.pid ? -1 : 1;
-	return (x.tid > y.tid) - (x.tid < y.tid);
+	return ORDER(x.pid, y.pid) ?: ORDER(x.tid, y.tid);
 }
 
 static void read_args(struct reader *r, struct fields *e)
@@ -260,9 +259,8 @@ static void read_file(struct reader *r)
 static int compare_names(const void *a, const void *b)
 {
 	const struct thread_name *x = a, *y = b;
-	int order = compare_threads(x->thread, y->thread);
 
-	return order ? order : (x->order > y->order) - (x->order < y->order);
+	return compare_threads(x->thread, y->thread) ?: ORDER(x->order, y->order);
 }
 
 /* Sorts the names, and keeps one of each thread. */
@@ -301,9 +299,7 @@ static int compare_events(const void *a, const void *b)
 
 	if (order)
 		return order;
-	if (x->start_us != y->start_us)
-		return x->start_us < y->start_us ? -1 : 1;
-	return (x->duration_us < y->duration_us) - (x->duration_us > y->duration_us);
+	return ORDER(x->start_us, y->start_us) ?: ORDER(y->duration_us, x->duration_us);
 }
 
 /* The events that last at the time reached, outermost first. */

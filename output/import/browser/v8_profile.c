@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
+#include "core/base/order.h"
 #include "core/profile/profile.h"
 #include "output/import/named_frames.h"
 #include "output/tree/tree.h"
@@ -76,7 +77,7 @@ static int compare_nodes(const void *a, const void *b)
 {
 	const struct v8_node *x = a, *y = b;
 
-	return (x->id > y->id) - (x->id < y->id);
+	return ORDER(x->id, y->id);
 }
 
 static struct v8_node *find_node(const struct v8_profile *v, double id)

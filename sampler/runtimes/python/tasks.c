@@ -13,6 +13,7 @@
 #include "core/base/alloc.h"
 #include "core/base/buffer.h"
 #include "core/base/clock.h"
+#include "core/base/order.h"
 #include "core/portable/pycode.h"
 #include "sampler/runtimes/python/asyncio.h"
 #include "sampler/runtimes/python/code_decode.h"
@@ -316,7 +317,7 @@ static int compare_places(const void *a, const void *b)
 {
 	const struct place *p = a, *q = b;
 
-	return p->address < q->address ? -1 : p->address > q->address;
+	return ORDER(p->address, q->address);
 }
 
 void python_tasks_link(struct python_tasks *tasks)

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "core/base/alloc.h"
+#include "core/base/order.h"
 #include "core/base/proc_status.h"
 
 bool timer_numbers_differ(pid_t pid)
@@ -21,7 +22,7 @@ static int by_outer(const void *a, const void *b)
 {
 	const struct timer_number *x = a, *y = b;
 
-	return x->outer < y->outer ? -1 : x->outer > y->outer;
+	return ORDER(x->outer, y->outer);
 }
 
 static pid_t known_inner(const struct timer_threads *t, pid_t outer)

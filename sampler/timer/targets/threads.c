@@ -16,6 +16,7 @@
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
 #include "core/base/log.h"
+#include "core/base/order.h"
 #include "core/base/proc_status.h"
 #include "core/profile/profile.h"
 #include "sampler/target/proc_life.h"
@@ -108,7 +109,7 @@ static int by_number(const void *a, const void *b)
 {
 	pid_t x = *(const pid_t *)a, y = *(const pid_t *)b;
 
-	return x < y ? -1 : x > y;
+	return ORDER(x, y);
 }
 
 static bool lives(void *context, pid_t tid)

@@ -3,13 +3,14 @@
  * start of another function, execution does not continue: the function that is called does not
  * return.
  */
-#include "core/base/search.h"
 #include "sampler/unwind/code/derived_function.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/base/alloc.h"
+#include "core/base/order.h"
+#include "core/base/search.h"
 #include "sampler/unwind/x86_64/jump_table.h"
 
 #define ALIGNMENT 16 /* of most functions */
@@ -224,14 +225,14 @@ static int compare_blocks(const void *a, const void *b)
 {
 	const struct code_block *x = a, *y = b;
 
-	return x->start < y->start ? -1 : x->start > y->start;
+	return ORDER(x->start, y->start);
 }
 
 static int compare_edges(const void *a, const void *b)
 {
 	const struct table_edge *x = a, *y = b;
 
-	return x->jump < y->jump ? -1 : x->jump > y->jump;
+	return ORDER(x->jump, y->jump);
 }
 
 bool code_blocks_find(struct function_search *s)
