@@ -37,11 +37,7 @@ static uint32_t stack_of(struct flops *f, const struct gpu_flops *e)
 
 static struct fact_gpu_flops *row_at(struct flops *f, uint32_t i)
 {
-	if (i >= f->nr_rows) {
-		f->rows = xgrow(f->rows, &f->rows_capacity, i + 1, sizeof(*f->rows));
-		memset(f->rows + f->nr_rows, 0, (i + 1 - f->nr_rows) * sizeof(*f->rows));
-		f->nr_rows = i + 1;
-	}
+	f->rows = xgrow_to(f->rows, &f->rows_capacity, &f->nr_rows, i, sizeof(*f->rows));
 	return &f->rows[i];
 }
 

@@ -144,11 +144,7 @@ static void add_sample(struct kernel_samples *k, uint32_t stack, uint64_t sample
 
 static struct pc_row_state *state_of(struct kernel_samples *k, uint32_t i)
 {
-	if (i >= k->nr_states) {
-		k->states = xgrow(k->states, &k->states_capacity, i + 1, sizeof(*k->states));
-		memset(k->states + k->nr_states, 0, (i + 1 - k->nr_states) * sizeof(*k->states));
-		k->nr_states = i + 1;
-	}
+	k->states = xgrow_to(k->states, &k->states_capacity, &k->nr_states, i, sizeof(*k->states));
 	return &k->states[i];
 }
 

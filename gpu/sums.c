@@ -5,7 +5,6 @@
 #include "gpu/sums.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include <xxhash.h>
 
 #include "core/base/alloc.h"
@@ -134,13 +133,8 @@ static void add_to_range(struct sums *s, const struct sum_state *state, const st
 {
 	if (!runs_on_gpu(f->kind) || f->range >= shared_region_nr_ranges(s->names->region))
 		return;
-	if (f->range >= s->nr_ranges) {
-		s->ranges =
-			xgrow(s->ranges, &s->ranges_capacity, f->range + 1u, sizeof(*s->ranges));
-		memset(s->ranges + s->nr_ranges, 0,
-		       (f->range + 1u - s->nr_ranges) * sizeof(*s->ranges));
-		s->nr_ranges = f->range + 1u;
-	}
+	s->ranges = xgrow_to(s->ranges, &s->ranges_capacity, &s->nr_ranges, f->range,
+			     sizeof(*s->ranges));
 	s->ranges[f->range].gpu_ns += f->total_ns - state->total_ns;
 	s->ranges[f->range].launches += f->count - state->count;
 }
@@ -158,11 +152,7 @@ static void look_at(struct sums *s, uint32_t i, uint64_t now_ns)
 
 	if (!shared_region_fold(s->names->region, i, &f) || f.kind >= NR_GPU_WORK_KINDS)
 		return;
-	if (i >= s->nr_states) {
-		s->states = xgrow(s->states, &s->states_capacity, i + 1, sizeof(*s->states));
-		memset(s->states + s->nr_states, 0, (i + 1 - s->nr_states) * sizeof(*s->states));
-		s->nr_states = i + 1;
-	}
+	s->states = xgrow_to(s->states, &s->states_capacity, &s->nr_states, i, sizeof(*s->states));
 	state = &s->states[i];
 	if (!grew(state, &f)) {
 		s->nr_refused++;

@@ -83,13 +83,8 @@ static void flush_ranges(struct tables *t)
 
 		if (!shared_region_range(t->names->region, i, &node))
 			continue;
-		if (i >= t->nr_written_ranges) {
-			t->written_ranges = xgrow(t->written_ranges, &t->written_ranges_capacity,
-						  i + 1, sizeof(*t->written_ranges));
-			memset(t->written_ranges + t->nr_written_ranges, 0,
-			       (i + 1 - t->nr_written_ranges) * sizeof(*t->written_ranges));
-			t->nr_written_ranges = i + 1;
-		}
+		t->written_ranges = xgrow_to(t->written_ranges, &t->written_ranges_capacity,
+					     &t->nr_written_ranges, i, sizeof(*t->written_ranges));
 		of = i < t->sums->nr_ranges ? t->sums->ranges[i] : (struct range_sum){ 0 };
 		if (t->written_ranges[i] == range_state(&node, &of))
 			continue;

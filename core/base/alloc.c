@@ -92,3 +92,13 @@ void *xgrow(void *array, size_t *capacity, size_t need, size_t size)
 	*capacity = n;
 	return array;
 }
+
+void *xgrow_to(void *array, size_t *capacity, size_t *nr, size_t index, size_t size)
+{
+	if (index < *nr)
+		return array;
+	array = xgrow(array, capacity, index + 1, size);
+	memset((char *)array + *nr * size, 0, (index + 1 - *nr) * size);
+	*nr = index + 1;
+	return array;
+}

@@ -22,4 +22,10 @@ char *xasprintf(const char *format, ...) __attribute__((format(printf, 1, 2)));
  */
 void *xgrow(void *array, size_t *capacity, size_t need, size_t size);
 
+/*
+ * The same for an array of *nr elements that shall have element `index`. Elements that are added
+ * are zero, and *nr counts them.
+ */
+void *xgrow_to(void *array, size_t *capacity, size_t *nr, size_t index, size_t size);
+
 #endif

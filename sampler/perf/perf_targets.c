@@ -32,11 +32,7 @@ static void on_file(void *context, struct mapped_file *file)
 	const void *vdso;
 	size_t size;
 
-	if (file->index >= s->nr_rows) {
-		s->rows = xgrow(s->rows, &s->rows_capacity, file->index + 1, sizeof(*s->rows));
-		memset(&s->rows[s->nr_rows], 0, (file->index + 1 - s->nr_rows) * sizeof(*s->rows));
-		s->nr_rows = file->index + 1;
-	}
+	s->rows = xgrow_to(s->rows, &s->rows_capacity, &s->nr_rows, file->index, sizeof(*s->rows));
 	s->rows[file->index] = (struct perf_rows){ 0 };
 	file->building = true;
 	if (file->kind == MODULE_ELF && file->nr_segments)

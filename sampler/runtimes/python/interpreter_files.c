@@ -6,7 +6,6 @@
 
 #include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "core/base/alloc.h"
 #include "core/base/log.h"
@@ -42,13 +41,8 @@ static const struct python_file *file_of(struct python_files *files, const struc
 	struct python_file *file;
 	char why[256] = "";
 
-	if (code->index >= files->nr) {
-		size_t nr = code->index + 1;
-
-		files->by_index = xgrow(files->by_index, &files->capacity, nr, sizeof(*file));
-		memset(files->by_index + files->nr, 0, (nr - files->nr) * sizeof(*file));
-		files->nr = nr;
-	}
+	files->by_index =
+		xgrow_to(files->by_index, &files->capacity, &files->nr, code->index, sizeof(*file));
 	file = &files->by_index[code->index];
 	if (file->number == code->number)
 		return file;

@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
@@ -64,13 +63,8 @@ void timer_publish_fini(struct timer_publish *t)
 /* The rules that the table of a file names; the caller fills it. */
 static struct rule_claim *claim_of(struct timer_publish *t, uint32_t index)
 {
-	if (index >= t->nr_claims) {
-		size_t before = t->nr_claims;
-
-		t->nr_claims = index + 1;
-		t->claims = xgrow(t->claims, &t->claims_capacity, t->nr_claims, sizeof(*t->claims));
-		memset(&t->claims[before], 0, (t->nr_claims - before) * sizeof(*t->claims));
-	}
+	t->claims =
+		xgrow_to(t->claims, &t->claims_capacity, &t->nr_claims, index, sizeof(*t->claims));
 	return &t->claims[index];
 }
 
