@@ -6,7 +6,6 @@
 
 #include <argp.h>
 #include <stdbool.h>
-#include <stdlib.h>
 
 #include "cli/options/filter_opts.h"
 #include "cli/input/load.h"

@@ -7,12 +7,9 @@
 
 #include <argp.h>
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "cli/continuous/continuous.h"
@@ -39,7 +36,6 @@
 #include "sampler/target/launch.h"
 #include "sampler/alloc/allocations.h"
 #include "symbolizer/lookup/debuginfod.h"
-#include "symbolizer/symbolizer.h"
 
 #define OWN_FAILURE 125 /* not 1, which could be the exit status of PROG */
 #define DRAIN_MS 100

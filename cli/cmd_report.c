@@ -6,7 +6,6 @@
 
 #include <argp.h>
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli/options/filter_opts.h"

@@ -6,7 +6,6 @@
 #include "cli/commands.h"
 
 #include <argp.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>

@@ -4,7 +4,6 @@
 #include "sampler/thread_wait.h"
 
 #include <inttypes.h>
-#include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -27,7 +27,6 @@
 #include "core/rights/privileges.h"
 #include "core/rights/safe_open.h"
 #include "core/profile/source.h"
-#include "output/text/text.h"
 #include "sampler/call_counts.h"
 #include "sampler/target/open_mapped.h"
 #include "sampler/target/proc_maps.h"

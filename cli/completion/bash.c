@@ -2,7 +2,6 @@
  * The completion for bash: one function that looks at the command, and at the word before the one
  * that is completed. bash splits "--sort=self" into three words.
  */
-#include <stddef.h>
 
 #include "cli/completion/completion.h"
 #include "core/base/buffer.h"

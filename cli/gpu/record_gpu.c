@@ -28,7 +28,6 @@
 #include "gpu/collect.h"
 #include "gpu/region/link.h"
 #include "gpu/region/shared_region.h"
-#include "output/text/text.h"
 #include "sampler/target/launch.h"
 #include "sampler/attach/own_library.h"
 #include "sampler/walk/walk_publisher.h"

@@ -6,7 +6,6 @@
 
 #include <argp.h>
 #include <ctype.h>
-#include <stddef.h>
 
 static bool is_end(const struct argp_option *o)
 {

@@ -5,7 +5,6 @@
 #include "cli/report/fact_tables.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 #include "cli/input/load.h"
 #include "cli/input/view.h"

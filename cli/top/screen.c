@@ -6,7 +6,6 @@
 #include "cli/top/screen.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <langinfo.h>
 #include <locale.h>
 #include <poll.h>

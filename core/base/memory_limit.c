@@ -4,7 +4,6 @@
  */
 #include "core/base/memory_limit.h"
 
-#include <inttypes.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>

@@ -6,7 +6,6 @@
 #include "core/recording/recfile.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <xxhash.h>

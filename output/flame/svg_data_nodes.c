@@ -4,7 +4,6 @@
 #include "output/flame/svg_data_nodes.h"
 
 #include <assert.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -14,7 +14,6 @@
 #include "core/profile/facts.h"
 #include "core/profile/profile.h"
 #include "output/tree/python_name.h"
-#include "output/text/text.h"
 #include "output/tree/functions.h"
 
 struct call_count {

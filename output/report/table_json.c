@@ -3,7 +3,6 @@
  */
 #include "output/report/table_json.h"
 
-#include <stdbool.h>
 #include <stdio.h>
 
 #include "core/base/buffer.h"

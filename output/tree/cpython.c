@@ -8,7 +8,6 @@
 
 #include "core/base/path.h"
 #include "core/profile/profile.h"
-#include "output/text/text.h"
 
 bool cpython_is(const char *name, const char *function)
 {

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "core/base/path.h"
-#include "output/text/text.h"
 
 const char *python_name_own(const char *name, size_t *ret_size)
 {

@@ -5,7 +5,6 @@
  */
 #include "sampler/perf/perf.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/base/alloc.h"

@@ -11,7 +11,6 @@
 
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
-#include "core/base/log.h"
 #include "sampler/perf/python_stacks.h"
 #include "sampler/target/proc_maps.h"
 #include "sampler/release/process_prune.h"

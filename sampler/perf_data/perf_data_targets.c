@@ -5,7 +5,6 @@
  */
 #include "sampler/perf_data/perf_data_targets.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -17,7 +16,6 @@
 #include "core/base/path.h"
 #include "core/rights/safe_open.h"
 #include "core/portable/frames.h"
-#include "sampler/walk/snapshot_lookup.h"
 #include "sampler/unwind/unwind_table.h"
 #include "sampler/walk/module_debug_files.h"
 

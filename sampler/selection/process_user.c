@@ -1,7 +1,6 @@
 /* ioctl_ns(2) tells the owner of a user namespace, and the namespace around it. */
 #include "sampler/selection/process_user.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <linux/nsfs.h>
 #include <stdbool.h>

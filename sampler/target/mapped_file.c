@@ -21,7 +21,6 @@
 #include "core/base/log.h"
 #include "core/sandbox/sandbox.h"
 #include "core/untrusted/user_shares.h"
-#include "core/portable/frames.h"
 #include "sampler/target/kept_files.h"
 #include "sampler/target/open_mapped.h"
 

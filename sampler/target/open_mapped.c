@@ -6,7 +6,6 @@
 #include "sampler/target/open_mapped.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <linux/magic.h>
 #include <stdbool.h>

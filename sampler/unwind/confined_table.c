@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <stdbool.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "core/base/alloc.h"

@@ -4,8 +4,6 @@
  */
 #include "sampler/unwind/row_writer.h"
 
-#include <stdlib.h>
-
 #include "core/base/alloc.h"
 
 void row_writer_begin(struct row_writer *writer, struct unwind_table *table, uint64_t start,

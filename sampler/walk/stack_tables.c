@@ -4,7 +4,6 @@
  */
 #include "sampler/walk/stack_tables.h"
 
-#include <inttypes.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,7 +4,6 @@
  */
 #include "sampler/walk/walk_publisher.h"
 
-#include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>

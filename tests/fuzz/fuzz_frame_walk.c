@@ -13,7 +13,6 @@
 #include <sys/uio.h>
 #include <time.h>
 
-#include "core/portable/frames.h"
 #include "core/portable/ring.h"
 #include "sampler/perf/frame_walk.h"
 #include "sampler/perf/perf_record.h"

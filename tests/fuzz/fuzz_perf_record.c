@@ -3,7 +3,6 @@
  * first bytes are the header (type, misc) of a ring's record and whether samples carry a call
  * chain; the rest is the record. Whatever the reader accepts must lie inside the input.
  */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

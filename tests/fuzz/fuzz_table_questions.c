@@ -5,7 +5,6 @@
  * stands for the root of a target, beside one that has to stay shut. Whatever comes, the recorder
  * hands over only ELF files of the two directories that are searched, and stops answering.
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>

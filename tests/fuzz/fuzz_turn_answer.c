@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "core/portable/frames.h"
-#include "core/profile/markers.h"
 #include "sampler/walk/confined/confined_turns.h"
 #include "sampler/walk/confined/confined_walk.h"
 #include "sampler/walk/snapshot_unwind.h"

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stddef.h>
 
-#include "gpu/agent/base/arena.h"
 #include "gpu/agent/base/state.h"
 #include "gpu/agent/base/thread.h"
 #include "gpu/agent/flops/flops_table.h"

@@ -12,7 +12,6 @@
 #include "gpu/agent/stack/python_stack.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>

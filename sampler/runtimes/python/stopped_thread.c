@@ -4,13 +4,11 @@
  */
 #include "sampler/runtimes/python/stopped_thread.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
 #include "core/untrusted/process_memory.h"
-#include "core/portable/frames.h"
 #include "core/portable/pycode.h"
 #include "sampler/target/process.h"
 #include "sampler/runtimes/python/code_objects.h"

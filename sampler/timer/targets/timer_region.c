@@ -4,7 +4,6 @@
  */
 #include "sampler/timer/targets/timer_region.h"
 
-#include <errno.h>
 #include <string.h>
 #include <sys/random.h>
 #include <time.h>

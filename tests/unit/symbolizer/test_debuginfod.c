@@ -5,7 +5,6 @@
 #include "tests/unit/symbol_fixture.h"
 
 #include <signal.h>
-#include <time.h>
 
 #include "core/base/log.h"
 #include "symbolizer/lookup/debuginfod.h"

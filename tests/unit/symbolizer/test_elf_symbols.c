@@ -6,8 +6,6 @@
 #include "tests/unit/elf_fixture.h"
 
 #include <elf.h>
-#include <errno.h>
-#include <inttypes.h>
 #include <lzma.h>
 
 #include "core/base/log.h"

@@ -2,7 +2,6 @@
 #include "tests/unit/unit.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdio.h>
 
 #include "core/profile/profile.h"

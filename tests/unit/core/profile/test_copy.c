@@ -4,7 +4,6 @@
  */
 #include "tests/unit/recording.h"
 
-#include "core/base/log.h"
 #include "core/profile/column.h"
 #include "core/profile/copy.h"
 #include "core/profile/source.h"

@@ -4,8 +4,6 @@
  */
 #include "tests/unit/recording.h"
 
-#include <errno.h>
-
 #include "core/base/buffer.h"
 #include "core/base/cursor.h"
 #include "core/profile/facts.h"

@@ -1,7 +1,6 @@
 /* core/recording/recfile_write.c and recfile_read.c: what is recorded is read back. */
 #include "tests/unit/recording.h"
 
-#include <errno.h>
 #include <sys/stat.h>
 
 #include "core/recording/record.h"

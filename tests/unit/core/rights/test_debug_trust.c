@@ -1,7 +1,6 @@
 /* core/rights/debug_trust.c: who could have written a debug file, by its owner and mode. */
 #include "tests/unit/unit.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -2,9 +2,7 @@
 #include "tests/unit/recording.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 
 #include "core/base/clock.h"
 #include "core/segments/folder.h"

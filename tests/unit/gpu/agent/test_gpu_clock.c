@@ -2,7 +2,6 @@
 #include "tests/unit/unit.h"
 
 #include <pthread.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <time.h>
 

@@ -4,7 +4,6 @@
  */
 #include "tests/unit/unit.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 
 #include "core/profile/facts.h"

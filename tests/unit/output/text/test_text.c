@@ -1,7 +1,6 @@
 /* Names become text that is safe to show, and numbers become readable. */
 #include "tests/unit/unit.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/base/buffer.h"

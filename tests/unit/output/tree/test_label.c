@@ -4,7 +4,6 @@
 #include "tests/unit/unit.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/base/buffer.h"

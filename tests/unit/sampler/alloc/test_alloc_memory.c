@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "sampler/alloc/allocations.h"
-#include "sampler/alloc/near_gap.h"
 
 #define SIZE (8u << 20)
 #define DISTANCE (1ull << 30)

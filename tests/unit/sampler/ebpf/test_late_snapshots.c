@@ -13,7 +13,6 @@
 
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
-#include "core/profile/markers.h"
 #include "core/profile/source.h"
 #include "core/sandbox/confined_headers.h"
 #include "sampler/bpf/events.h"

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <signal.h>
-#include <stdbool.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -1,7 +1,6 @@
 /* How many samples a target of the timer source can have lost, whatever it claims. */
 #include "sampler/timer/targets/losses.h"
 
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "core/base/clock.h"

@@ -3,7 +3,6 @@
 #include "tests/unit/cfi_fixture.h"
 
 #include <errno.h>
-#include <stdbool.h>
 
 #include "sampler/unwind/rule_set.h"
 #include "sampler/unwind/unwind_table.h"

@@ -4,8 +4,6 @@
  */
 #include "tests/unit/symbol_fixture.h"
 
-#include <ctype.h>
-
 #include "core/base/log.h"
 
 #define NR_RANDOM 2000

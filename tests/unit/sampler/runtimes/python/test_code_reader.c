@@ -5,7 +5,6 @@
 #include "tests/unit/unit.h"
 #include "tests/unit/child.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
