@@ -22,6 +22,7 @@
 #include "sampler/ebpf/resync.h"
 #include "sampler/runtimes/python/code_objects.h"
 #include "sampler/runtimes/python/code_reader.h"
+#include "sampler/selection/process_user.h"
 #include "sampler/sink/sample_sink.h"
 #include "sampler/sink/stack_ids.h"
 #include "sampler/sink/time_order.h"
@@ -31,7 +32,6 @@
 #include "sampler/walk/runtime_unwind.h"
 
 #define MAX_EARLY 65536
-#define NOBODY 65534u /* is charged for a process that has ended */
 #define WAIT_NS (500ull * 1000 * 1000)
 #define TABLES_NS (20ull * 1000 * 1000)
 
@@ -202,7 +202,7 @@ static uint32_t user_of(const struct ebpf_drain *d, uint32_t tgid)
 {
 	const struct process *p = ebpf_find_process(d->targets, (pid_t)tgid);
 
-	return p ? p->user : NOBODY;
+	return p ? p->user : USER_NOBODY;
 }
 
 static void sink_sample(struct ebpf_drain *d, const struct sample_event *e,

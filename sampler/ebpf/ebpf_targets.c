@@ -31,7 +31,6 @@
 #define MAX_REREAD_NS (2000ull * 1000 * 1000)
 #define REREAD_PART 20 /* reading the mappings of a process takes at most 1/20 of the time */
 #define ALL_NS (5000ull * 1000 * 1000)
-#define NOBODY 65534u /* is charged for a process that has ended before its user was read */
 
 void ebpf_targets_init(struct ebpf_targets *t, struct kernel_side *kernel, struct ebpf_files *files,
 		       struct ebpf_pythons *pythons, struct limits *limits)
@@ -130,7 +129,7 @@ int ebpf_process(struct ebpf_targets *t, pid_t pid, uint32_t exec_id, struct pro
 		return 0;
 	}
 	p = add_process(t, pid, exec_id);
-	p->user = process_user(pid, NOBODY);
+	p->user = process_user(pid, USER_NOBODY);
 	p->known_ns = monotonic_ns();
 	ebpf_publish_entry(&t->publisher, p);
 	err = read_maps(t, p);
@@ -150,7 +149,7 @@ void ebpf_launched(struct ebpf_targets *t, pid_t pid)
 {
 	struct process *p = add_process(t, pid, EXEC_ID_NOT_YET);
 
-	p->user = process_user(pid, NOBODY);
+	p->user = process_user(pid, USER_NOBODY);
 	p->known_ns = monotonic_ns();
 	p->exec_pending = true;
 	ebpf_publish_entry(&t->publisher, p);

@@ -22,8 +22,7 @@
 #define REREAD_SHARE 8 /* mappings are read again for at most 1 / this of the time */
 #define GRACE_NS (1000ull * 1000 * 1000)
 #define MAX_THREADS 65536
-#define MAX_LOOKS 8   /* at mappings of processes, in one round */
-#define NOBODY 65534u /* is charged for a process that has ended before its user was read */
+#define MAX_LOOKS 8 /* at mappings of processes, in one round */
 
 static void on_file(void *context, struct mapped_file *file)
 {
@@ -177,7 +176,7 @@ int perf_process(struct source *s, pid_t pid, struct process **ret_process)
 		return 0;
 	}
 	p = add_process(s, pid);
-	p->user = process_user(pid, NOBODY);
+	p->user = process_user(pid, USER_NOBODY);
 	p->known_ns = monotonic_ns();
 	err = read_maps(s, p);
 	if (err) {
@@ -193,7 +192,7 @@ void perf_launched(struct source *s, pid_t pid)
 {
 	struct process *p = add_process(s, pid);
 
-	p->user = process_user(pid, NOBODY);
+	p->user = process_user(pid, USER_NOBODY);
 	p->known_ns = monotonic_ns();
 	p->exec_pending = true;
 }
