@@ -39,6 +39,16 @@ const struct unwind_segment *unwind_image_segment(const struct unwind_image *ima
 	return NULL;
 }
 
+int unwind_image_read_at(const struct unwind_image *image, uint64_t vaddr, void *buffer,
+			 size_t size)
+{
+	const struct unwind_segment *segment = unwind_image_segment(image, vaddr);
+
+	if (!segment || size > segment->size - (vaddr - segment->vaddr))
+		return -ENODATA;
+	return unwind_image_read(image, segment->offset + (vaddr - segment->vaddr), buffer, size);
+}
+
 static void add_segment(struct unwind_image *image, const Elf64_Phdr *phdr)
 {
 	struct unwind_segment segment = {
@@ -280,15 +290,6 @@ struct fde_words {
 	uint32_t size;
 };
 
-static int read_at(const struct unwind_image *image, uint64_t vaddr, void *to, size_t size)
-{
-	const struct unwind_segment *segment = unwind_image_segment(image, vaddr);
-
-	if (!segment || size > segment->size - (vaddr - segment->vaddr))
-		return -ENODATA;
-	return unwind_image_read(image, segment->offset + (vaddr - segment->vaddr), to, size);
-}
-
 int fde_header_open(struct fde_header *h, const struct unwind_image *image)
 {
 	const struct unwind_segment *segment = unwind_image_segment(image, image->eh_frame_hdr);
@@ -302,7 +303,7 @@ int fde_header_open(struct fde_header *h, const struct unwind_image *image)
 	_Static_assert(sizeof(start) == 12, "no holes");
 	if (!segment || image->eh_frame_hdr_size < sizeof(start))
 		return -ENODATA;
-	err = read_at(image, image->eh_frame_hdr, &start, sizeof(start));
+	err = unwind_image_read_at(image, image->eh_frame_hdr, &start, sizeof(start));
 	if (err)
 		return err;
 	if (start.version != 1 || start.frame_encoding != PE_PCREL_SDATA4 ||
@@ -364,7 +365,7 @@ bool fde_header_find(const struct fde_header *h, const struct unwind_image *imag
 		return false;
 	fde = address(h, e.fde);
 	start = address(h, e.start);
-	if (read_at(image, fde, &words, sizeof(words)) || !words.cie ||
+	if (unwind_image_read_at(image, fde, &words, sizeof(words)) || !words.cie ||
 	    words.length == UINT32_MAX || fde + 8 + (uint64_t)(int64_t)words.start != start ||
 	    vaddr - start >= words.size)
 		return false;

@@ -56,6 +56,9 @@ void unwind_image_close(struct unwind_image *image);
 
 /* Reads exactly `size` bytes at a file offset. -ERANGE: beyond the end; or the error of pread(). */
 int unwind_image_read(const struct unwind_image *image, uint64_t offset, void *buffer, size_t size);
+/* The same at a virtual address. -ENODATA: no segment has all of these bytes. */
+int unwind_image_read_at(const struct unwind_image *image, uint64_t vaddr, void *buffer,
+			 size_t size);
 
 /* The segment that contains a virtual address, or NULL. */
 const struct unwind_segment *unwind_image_segment(const struct unwind_image *image, uint64_t vaddr);

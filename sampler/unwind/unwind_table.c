@@ -106,9 +106,7 @@ static enum code_fate fate(void *context, uint64_t vaddr)
 	if (!range || with_fde.low + range->start != vaddr || !segment || !segment->executable)
 		return FATE_UNKNOWN;
 	size = range->length < sizeof(code) ? range->length : sizeof(code);
-	if (size > segment->size - (vaddr - segment->vaddr) ||
-	    unwind_image_read(builder->image, segment->offset + (vaddr - segment->vaddr), code,
-			      size))
+	if (unwind_image_read_at(builder->image, vaddr, code, size))
 		return FATE_UNKNOWN;
 	fate = code_fate(code, size);
 	return fate == FATE_NEVER && size < range->length ? FATE_UNKNOWN : fate;
@@ -117,14 +115,8 @@ static enum code_fate fate(void *context, uint64_t vaddr)
 static bool read_constants(void *context, uint64_t vaddr, void *buffer, size_t size)
 {
 	const struct builder *builder = context;
-	const struct unwind_segment *segment = unwind_image_segment(builder->image, vaddr);
-	uint64_t offset;
 
-	if (!segment)
-		return false;
-	offset = vaddr - segment->vaddr;
-	return size <= segment->size - offset &&
-	       !unwind_image_read(builder->image, segment->offset + offset, buffer, size);
+	return !unwind_image_read_at(builder->image, vaddr, buffer, size);
 }
 
 static bool is_own_slot(void *context, uint64_t vaddr)

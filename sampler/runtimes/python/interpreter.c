@@ -36,14 +36,6 @@ static bool read_at(const struct unwind_image *image, uint64_t offset, void *to,
 	return !unwind_image_read(image, offset, to, size);
 }
 
-static bool read_memory(const struct unwind_image *image, uint64_t vaddr, void *to, size_t size)
-{
-	const struct unwind_segment *s = unwind_image_segment(image, vaddr);
-
-	return s && vaddr - s->vaddr + size <= s->size &&
-	       read_at(image, s->offset + (vaddr - s->vaddr), to, size);
-}
-
 static bool find_sections(struct dynamic_symbols *d)
 {
 	const struct elf_headers *headers = &d->image->headers;
@@ -145,7 +137,7 @@ static bool find_version(const struct dynamic_symbols *d, unsigned int *ret_mino
 	uint64_t version;
 
 	if (find_symbol(d, "Py_Version", &symbol) &&
-	    read_memory(d->image, symbol.st_value, &version, sizeof(version)) &&
+	    !unwind_image_read_at(d->image, symbol.st_value, &version, sizeof(version)) &&
 	    version >> 24 == 3) {
 		*ret_minor = version >> 16 & 0xff;
 		return true;
@@ -160,7 +152,7 @@ static bool find_tls(const struct dynamic_symbols *d, struct py_layout *l)
 	Elf64_Sym symbol;
 
 	if (!find_symbol(d, "PyGILState_GetThisThreadState", &symbol) ||
-	    !read_memory(d->image, symbol.st_value, code, sizeof(code)))
+	    unwind_image_read_at(d->image, symbol.st_value, code, sizeof(code)))
 		return false;
 	return python_find_tls_access(code, sizeof(code), symbol.st_value, l);
 }
@@ -185,7 +177,7 @@ static enum python_elf read_python(const struct dynamic_symbols *d, struct py_la
 		return PYTHON_ELF_UNSUPPORTED;
 	}
 	/* If it is not in the file, the checks of the layout fail. */
-	read_memory(d->image, runtime.st_value, debug, sizeof(debug));
+	unwind_image_read_at(d->image, runtime.st_value, debug, sizeof(debug));
 	if (python_layout_fill(&l, minor, debug, why, why_size))
 		return PYTHON_ELF_UNSUPPORTED;
 	l.runtime = runtime.st_value;
