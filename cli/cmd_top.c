@@ -40,8 +40,7 @@
 
 /* Pictures come once a second, and keys are answered by another thread. */
 #define DRAIN_MS 200
-#define SECOND_NS 1000000000ull
-#define ONCE_NS (5 * SECOND_NS)
+#define ONCE_NS (5 * NS_PER_S)
 #define OWN_FAILURE 125 /* the same as of sprof record */
 
 struct top {

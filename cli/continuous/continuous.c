@@ -31,7 +31,6 @@
 #include "core/segments/marks.h"
 #include "core/segments/segment_sink.h"
 
-#define NS_PER_S UINT64_C(1000000000)
 #define FLUSH_NS NS_PER_S
 #define RETRY_NS NS_PER_S
 #define LAST_NAMES_NS (30 * NS_PER_S)

@@ -35,7 +35,6 @@
 #define ENTRY "sprof_gpu_attach"
 #define SAFE_POINT_MS 2000
 #define LISTEN_MS 2000
-#define NS_PER_MS 1000000.0
 
 struct mapped {
 	bool driver, glibc;

@@ -37,7 +37,6 @@
 /* the program waits in cuInit() for its rows, at most five seconds */
 #define FIRST_ROWS_MS 2000
 #define ROWS_SHARE 10 /* after the first two seconds, such waits take at most a tenth of the time */
-#define NS_PER_MS 1000000ull
 #define REFRESH_NS (500 * NS_PER_MS)
 #define STOP_MS 1000
 #define MAX_RUNS (1u << 20) /* ranges in one recording; further ones are only added to the sums */

@@ -10,12 +10,12 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "core/base/clock.h"
 #include "core/base/proc_status.h"
 #include "core/profile/recorder_facts.h"
 #include "core/profile/source.h"
 #include "core/rights/privileges.h"
 
-#define NS_PER_S 1000000000ull
 #define MAX_DEPTH 4
 #define MAX_CHILDREN 64 /* children of one process */
 

@@ -22,8 +22,7 @@
 #include "output/text/text.h"
 
 #define MESSAGE_NS 10000000000ull /* how long a message is shown */
-#define SECOND_NS 1000000000ull
-#define MIN_PARTS 1000 /* in millionths: smaller nodes of a tree are not drawn */
+#define MIN_PARTS 1000		  /* in millionths: smaller nodes of a tree are not drawn */
 
 enum { HEAD_ROWS = 4, TABLE_ROW = HEAD_ROWS, OTHER_ROWS = HEAD_ROWS + 2 };
 
@@ -134,7 +133,7 @@ static void add_curve(struct buffer *b, const uint64_t *ns, int nr, uint64_t mos
 
 static void add_percent_of_cpu(struct buffer *b, uint64_t ns)
 {
-	buffer_printf(b, "%llu%%", (unsigned long long)number_scale(ns, 100, SECOND_NS));
+	buffer_printf(b, "%llu%%", (unsigned long long)number_scale(ns, 100, NS_PER_S));
 }
 
 /* The present second is left out, because it is not over. */
@@ -165,7 +164,7 @@ static void draw_cpu(const struct picture *p)
 static void add_window(struct buffer *b, const struct picture *p)
 {
 	const struct slices_span *span = &p->answer->state.span;
-	uint64_t s = (span->end_ns - span->start_ns + SECOND_NS / 2) / SECOND_NS;
+	uint64_t s = (span->end_ns - span->start_ns + NS_PER_S / 2) / NS_PER_S;
 
 	if (p->status.state == MODEL_FILE)
 		return;

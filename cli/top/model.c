@@ -19,11 +19,10 @@
 #include "core/base/buffer.h"
 #include "core/base/clock.h"
 
-#define SECOND_NS 1000000000ull
 #define FIRST_NS 300000000ull /* until the first picture */
 #define COST_PART 200
 #define MAX_MESSAGES 100
-#define OWN_NS (2 * SECOND_NS) /* over which sprof's own cost is measured */
+#define OWN_NS (2 * NS_PER_S) /* over which sprof's own cost is measured */
 
 struct model {
 	struct live *live;
@@ -115,7 +114,7 @@ static uint64_t cpu_ns_of_all_threads(void)
 	struct timespec t;
 
 	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-	return (uint64_t)t.tv_sec * SECOND_NS + (uint64_t)t.tv_nsec;
+	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
 }
 
 static void measure_own(struct model *m)
@@ -157,7 +156,7 @@ static void make_answer(struct model *m)
 /* Returns false when the thread must end. */
 static bool wait_for_work(struct model *m, uint64_t next_ns)
 {
-	struct timespec until = { (time_t)(next_ns / SECOND_NS), (long)(next_ns % SECOND_NS) };
+	struct timespec until = { (time_t)(next_ns / NS_PER_S), (long)(next_ns % NS_PER_S) };
 	bool goes_on;
 
 	pthread_mutex_lock(&m->lock);
@@ -182,7 +181,7 @@ static void *make_answers(void *context)
 
 		make_answer(m);
 		cost_ns = (thread_cpu_ns() - start_ns) * COST_PART;
-		next_ns = monotonic_ns() + (cost_ns > SECOND_NS ? cost_ns : SECOND_NS);
+		next_ns = monotonic_ns() + (cost_ns > NS_PER_S ? cost_ns : NS_PER_S);
 	}
 	return NULL;
 }

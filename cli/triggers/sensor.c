@@ -16,10 +16,10 @@
 
 #include "core/base/alloc.h"
 #include "core/base/buffer.h"
+#include "core/base/clock.h"
 
 #define TEXT_SIZE 16384
 #define NS_PER_US 1000u
-#define NS_PER_S 1000000000ull
 
 enum subject { OF_PROCESS, OF_CGROUP, OF_MACHINE, NR_SUBJECTS };
 

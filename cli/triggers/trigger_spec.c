@@ -8,8 +8,8 @@
 #include "cli/options/byte_size.h"
 #include "cli/options/duration.h"
 #include "core/base/alloc.h"
+#include "core/base/clock.h"
 
-#define NS_PER_MS 1000000ull
 #define CPU_FOR_NS (10000 * NS_PER_MS)
 #define PRESSURE_FOR_NS (2000 * NS_PER_MS) /* the kernel lets every user watch multiples of 2 s */
 #define MIN_PRESSURE_NS (500 * NS_PER_MS)  /* the least that the kernel takes */

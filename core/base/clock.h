@@ -5,18 +5,21 @@
 #include <stdint.h>
 #include <time.h>
 
+#define NS_PER_S UINT64_C(1000000000)
+#define NS_PER_MS UINT64_C(1000000)
+
 /* CLOCK_MONOTONIC, ns. Async-signal-safe. */
 static inline uint64_t monotonic_ns(void)
 {
 	struct timespec t;
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
 }
 
 static inline uint64_t monotonic_ms(void)
 {
-	return monotonic_ns() / 1000000;
+	return monotonic_ns() / NS_PER_MS;
 }
 
 /* CLOCK_BOOTTIME, ns: like CLOCK_MONOTONIC, but it goes on while the machine sleeps. */
@@ -34,7 +37,7 @@ static inline uint64_t realtime_ns(void)
 	struct timespec t;
 
 	clock_gettime(CLOCK_REALTIME, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
 }
 
 /*
@@ -46,7 +49,7 @@ static inline uint64_t thread_cpu_ns(void)
 	struct timespec t;
 
 	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
 }
 
 #endif

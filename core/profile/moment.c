@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-#define NS_PER_S UINT64_C(1000000000)
+#include "core/base/clock.h"
 
 static bool parse_span(const char *text, uint64_t *ret_ns)
 {

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <time.h>
 
-#define NS_PER_S UINT64_C(1000000000)
-#define NS_PER_MS UINT64_C(1000000)
+#include "core/base/clock.h"
+
 #define LAST_S INT64_C(253402300799) /* 9999-12-31T23:59:59 */
 
 void segment_name(uint64_t realtime_ns, char name[SEGMENT_NAME_SIZE])

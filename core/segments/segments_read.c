@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "core/base/alloc.h"
+#include "core/base/clock.h"
 #include "core/base/order.h"
 #include "core/profile/profile.h"
 #include "core/recording/recfile.h"
@@ -28,7 +29,6 @@
 #define MAX_SEGMENT_BYTES (4ull << 30)
 /* A sample may reach its segment later: a recorder that is busy handles it after the turn. */
 #define LATE_NS UINT64_C(10000000000)
-#define NS_PER_S UINT64_C(1000000000)
 
 struct segment {
 	uint64_t began_ns;   /* Unix time, by its name */

@@ -25,7 +25,6 @@
 #include "core/untrusted/remote_reader.h"
 #include "core/untrusted/shared_memory.h"
 
-#define NS_PER_MS UINT64_C(1000000)
 #define LIMIT_NS (500 * NS_PER_MS)	/* of one read */
 #define SHORT_LIMIT_NS (10 * NS_PER_MS) /* once the allowance is used up */
 #define LONGEST_NS (5000 * NS_PER_MS)	/* of a read whose reader got no CPU */

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 
 #include "core/base/alloc.h"
+#include "core/base/clock.h"
 #include "core/profile/column.h"
 
-#define SECOND_NS 1000000000ull
 #define MAX_WINDOW_S 3600u
 
 /* Equal samples, added up. */
@@ -171,7 +171,7 @@ static void retire(struct slices *s)
 	}
 	clear(s, &old->entries);
 	if (s->window_s)
-		s->first_ns = s->start_ns + s->oldest * SECOND_NS;
+		s->first_ns = s->start_ns + s->oldest * NS_PER_S;
 }
 
 /* Begins the slice that follows the newest one. */
@@ -192,7 +192,7 @@ void slices_advance(struct slices *s, uint64_t now_ns, const struct profile_stat
 
 	if (now_ns < s->now_ns)
 		now_ns = s->now_ns;
-	second = (now_ns - s->start_ns) / SECOND_NS;
+	second = (now_ns - s->start_ns) / NS_PER_S;
 	/* After a long stop, as of a laptop's lid, nothing in between is worth a slice. */
 	if (second > s->newest + s->ring_size + SLICES_MINUTE) {
 		uint64_t skipped = second - s->newest - s->ring_size - SLICES_MINUTE;
@@ -218,7 +218,7 @@ static struct slice *slice_of_time(struct slices *s, uint64_t time_ns)
 	if (time_ns && time_ns < s->start_ns)
 		second = s->oldest;
 	else if (time_ns)
-		second = (time_ns - s->start_ns) / SECOND_NS;
+		second = (time_ns - s->start_ns) / NS_PER_S;
 	if (second < s->oldest)
 		second = s->oldest;
 	return slice_at(s, second < s->newest ? second : s->newest);
@@ -364,7 +364,7 @@ struct profile_sample *slices_samples(const struct slices *s, size_t *ret_nr)
 
 	at = add_samples(at, &s->past, s->first_ns, shift);
 	for (uint64_t second = s->oldest; second <= s->newest; second++) {
-		uint64_t time_ns = s->start_ns + second * SECOND_NS;
+		uint64_t time_ns = s->start_ns + second * NS_PER_S;
 
 		at = add_samples(at, &slice_at(s, second)->entries,
 				 time_ns > s->first_ns ? time_ns : s->first_ns, shift);

@@ -21,7 +21,6 @@
 #define ROUNDS 64u
 #define STACK_BYTES 65536u
 #define RED_ZONE 128u
-#define NS_PER_MS 1000000ull
 #define HUNG_LIMIT_MS 1000u
 #define NAP_NS 100000
 

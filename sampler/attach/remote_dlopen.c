@@ -30,7 +30,6 @@
 #define WATCH_MS 15u
 #define LOCK_DEPTH 2048u /* bytes of stack that the loader uses up to taking its lock, at most */
 #define RETRY_NS 1000000
-#define NS_PER_MS 1000000ull
 #define ERESTARTSYS 512 /* include/linux/errno.h */
 
 struct loading {

@@ -28,7 +28,6 @@
 
 /* What unwinding copied stacks may cost: at 0.1 ms each, a twentieth of a CPU. */
 #define COPIES_PER_S 500
-#define NS_PER_S 1000000000ull
 /* A program that is about to start may map its files so much later. */
 #define EXPECT_NS (60ull * 1000 * 1000 * 1000)
 

@@ -10,7 +10,6 @@
 #include <string.h>
 #include <time.h>
 
-#define NS_PER_MS 1000000ull
 #define SPIN_NS 100000ull
 #define NAP_NS 20000
 #define STATUS_POLLS 32u /* looks at the mailbox for one at the thread */

@@ -26,7 +26,6 @@
 #include "core/base/proc_status.h"
 #include "sampler/inject/reason.h"
 
-#define NS_PER_MS 1000000ull
 /* A thread stops within some 20 us if a CPU is free, so we spin for so long. */
 #define SPIN_NS 60000ull
 #define NAP_NS 20000

@@ -20,7 +20,6 @@
 #include "sampler/inject/x86_64/registers.h"
 #include "sampler/inject/x86_64/syscall_restart.h"
 
-#define NS_PER_MS 1000000ull
 #define STOP_LIMIT_MS 50u
 #define PAUSE_NS 500000
 

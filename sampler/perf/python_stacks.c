@@ -41,7 +41,6 @@
 #define STUCK_NS UINT64_C(1000000000)	/* a reader that takes longer is left behind */
 #define MAX_WAITING 4096u
 #define MAX_STUCK 32u
-#define NS_PER_MS UINT64_C(1000000)
 
 /* A sample that waits, or the frames that were read for one. */
 struct waiting {

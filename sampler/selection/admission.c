@@ -29,7 +29,6 @@
 #define MAX_ENVIRONMENT (256u << 10) /* bytes of it that are searched */
 #define NR_USERS 64u
 #define MAX_REFUSALS 64u /* of a user, in a second */
-#define SECOND_NS 1000000000u
 
 struct known_target {
 	pid_t pid;
@@ -174,7 +173,7 @@ bool admission_admits(struct admission *a, int socket, pid_t pid, uid_t uid)
 	struct refused_user *user = &a->users[uid % NR_USERS];
 	uint64_t now = monotonic_ns();
 
-	if (user->uid != uid || now - user->since_ns > SECOND_NS)
+	if (user->uid != uid || now - user->since_ns > NS_PER_S)
 		*user = (struct refused_user){ .uid = uid, .since_ns = now };
 	if (pid > 0 && user->nr < MAX_REFUSALS && is_known(a, socket, pid))
 		return true;

@@ -13,7 +13,6 @@
 #include "core/profile/facts.h"
 #include "core/untrusted/process_context.h"
 
-#define NS_PER_MS UINT64_C(1000000)
 #define MAX_KNOWN 16384
 #define EVERY_NS (250 * NS_PER_MS)    /* between two rounds, which go through all processes, */
 #define FOR_EACH_NS (NS_PER_MS / 2)   /* and so much more for each of them */

@@ -12,13 +12,13 @@
 
 #include "core/base/alloc.h"
 #include "core/base/buffer.h"
+#include "core/base/clock.h"
 #include "core/base/log.h"
 #include "sampler/waiting/blocking_calls.h"
 
 #define NR_KNOWN 256u			 /* descriptors */
 #define KNOWN_NS (1000ull * 1000 * 1000) /* for so long one keeps its meaning */
-#define NS_PER_S 1e9
-#define NR_CALLS 64u /* that are counted by name */
+#define NR_CALLS 64u			 /* that are counted by name */
 
 struct known_descriptor {
 	pid_t pid;

@@ -10,8 +10,6 @@
 #include "core/base/clock.h"
 #include "sampler/waiting/guarded_iterator.h"
 
-#define NS_PER_MS 1000000ull
-
 static void add(void *context, const void *bytes, size_t size)
 {
 	buffer_add(context, bytes, size);
