@@ -28,13 +28,6 @@ static int by_self(const void *a, const void *b)
 	       ?: ORDER(x->module, y->module);
 }
 
-static int compare_u64(const void *a, const void *b)
-{
-	const uint64_t *x = a, *y = b;
-
-	return ORDER(*x, *y);
-}
-
 static uint32_t count_processes(const struct profile *p)
 {
 	uint64_t *processes = xcalloc(p->nr_threads, sizeof(*processes));
@@ -42,7 +35,7 @@ static uint32_t count_processes(const struct profile *p)
 
 	for (size_t i = 0; i < p->nr_threads; i++)
 		processes[i] = hosts_process(&p->threads[i]);
-	qsort(processes, p->nr_threads, sizeof(*processes), compare_u64);
+	qsort(processes, p->nr_threads, sizeof(*processes), order_u64);
 	for (size_t i = 0; i < p->nr_threads; i++)
 		nr += !i || processes[i] != processes[i - 1];
 	free(processes);

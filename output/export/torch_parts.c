@@ -14,19 +14,12 @@
 #define NO_RANK UINT64_MAX
 #define MAX_RANK (1u << 24) /* readers make plots with a bar for each number */
 
-static int compare_numbers(const void *a, const void *b)
-{
-	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return ORDER(x, y);
-}
-
 /* Sorts the numbers and drops repeated ones; returns how many are left. */
 static size_t make_distinct(uint64_t *list, size_t nr)
 {
 	size_t kept = 0;
 
-	qsort(list, nr, sizeof(*list), compare_numbers);
+	qsort(list, nr, sizeof(*list), order_u64);
 	for (size_t i = 0; i < nr; i++)
 		if (!kept || list[kept - 1] != list[i])
 			list[kept++] = list[i];

@@ -98,11 +98,6 @@ static void add_cpu_time(const struct builder *b, struct range_stats *s,
 	s->cpu_samples += last - first;
 }
 
-static int by_value(const void *a, const void *b)
-{
-	return ORDER(*(const uint64_t *)a, *(const uint64_t *)b);
-}
-
 static uint64_t rank(const uint64_t *sorted, size_t nr, unsigned percent)
 {
 	return sorted[(nr * percent + 99) / 100 - 1];
@@ -120,7 +115,7 @@ static void spread_init(struct spread *s, uint64_t *values, size_t nr)
 		mean += (double)values[i] / (double)nr;
 	for (size_t i = 0; i < nr; i++)
 		squares += ((double)values[i] - mean) * ((double)values[i] - mean);
-	qsort(values, nr, sizeof(*values), by_value);
+	qsort(values, nr, sizeof(*values), order_u64);
 	*s = (struct spread){
 		.nr = nr,
 		.mean_ns = (uint64_t)llround(fmin(mean, 9e18)),

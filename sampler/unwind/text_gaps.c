@@ -89,17 +89,10 @@ static void add_functions(struct text_gaps *gaps, const struct unwind_image *ima
 	free(symbols);
 }
 
-static int compare(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return ORDER(x, y);
-}
-
 static void sort(struct vaddr_list *list)
 {
 	if (list->nr)
-		qsort(list->vaddrs, list->nr, sizeof(*list->vaddrs), compare);
+		qsort(list->vaddrs, list->nr, sizeof(*list->vaddrs), order_u64);
 }
 
 static void on_reference(void *context, enum code_reference kind, uint64_t vaddr)

@@ -407,19 +407,12 @@ void dwarf_answers_free(struct dwarf_answers *a)
 	free(a);
 }
 
-static int compare_addresses(const void *a, const void *b)
-{
-	const uint64_t *x = a, *y = b;
-
-	return ORDER(*x, *y);
-}
-
 bool dwarf_answers_get(const struct dwarf_answers *a, uint64_t address, struct symbol_chain *chain)
 {
 	const uint64_t *found;
 	const struct answer *answer;
 
-	found = bsearch(&address, a->addresses, a->nr, sizeof(address), compare_addresses);
+	found = bsearch(&address, a->addresses, a->nr, sizeof(address), order_u64);
 	if (!found)
 		return false;
 	answer = &a->answers[found - a->addresses];
