@@ -115,8 +115,7 @@ static void json_threads(struct buffer *b, const struct info *info, const struct
 			      ", \"samples\": %" PRIu64 ", \"name\": ",
 			      i ? "," : "", thread->pid, thread->tid, info->threads[i].nr_samples);
 		text_add_json(b, str(p, thread->comm));
-		buffer_add_string(b, ", \"host\": ");
-		text_add_json(b, hosts_name(p, hosts_process(thread)));
+		text_add_json_field(b, ", \"host\": ", hosts_name(p, hosts_process(thread)));
 		buffer_add_char(b, '}');
 	}
 	buffer_add_char(b, ']');

@@ -48,10 +48,8 @@ void info_unhooked_json(struct buffer *b, const struct profile *p)
 		buffer_printf(b, "%s\n    {\"pid\": %" PRIu32 ", \"name\": ", i ? "," : "",
 			      (uint32_t)rows[i].pid);
 		text_add_json(b, profile_str(p, (uint32_t)rows[i].name));
-		buffer_add_string(b, ", \"path\": ");
-		text_add_json(b, profile_str(p, (uint32_t)rows[i].path));
-		buffer_add_string(b, ", \"why\": ");
-		text_add_json(b, profile_str(p, (uint32_t)rows[i].why));
+		text_add_json_field(b, ", \"path\": ", profile_str(p, (uint32_t)rows[i].path));
+		text_add_json_field(b, ", \"why\": ", profile_str(p, (uint32_t)rows[i].why));
 		buffer_add_char(b, '}');
 	}
 	buffer_add_char(b, ']');

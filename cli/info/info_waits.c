@@ -156,8 +156,7 @@ void info_waits_json(struct buffer *b, const struct profile *p)
 		buffer_printf(b, "%s\n    {\"pid\": %" PRIu64 ", \"tid\": %" PRIu32 ", \"name\": ",
 			      i ? "," : "", rows[i].pid & UINT32_MAX, t ? t->tid : 0);
 		text_add_json(b, t ? profile_str(p, t->comm) : "");
-		buffer_add_string(b, ", \"host\": ");
-		text_add_json(b, host_of(p, &rows[i]));
+		text_add_json_field(b, ", \"host\": ", host_of(p, &rows[i]));
 		buffer_printf(b, ", \"start_ns\": %" PRIu64 ", ", facts_thread_from(&rows[i]));
 		add_times(b, &rows[i]);
 	}

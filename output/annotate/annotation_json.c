@@ -25,8 +25,7 @@ static void add_lines(struct buffer *b, const struct annotated *f, const struct 
 
 		buffer_printf(b, "%s\n{\"level\": %u, \"function\": ", i ? "," : "", l->level);
 		text_add_json(b, all->names.list[l->function].name);
-		buffer_add_string(b, ", \"file\": ");
-		text_add_json(b, l->file);
+		text_add_json_field(b, ", \"file\": ", l->file);
 		buffer_printf(b, ", \"line\": %u, ", l->line);
 		add_sum(b, &l->sum);
 		buffer_add_char(b, '}');
@@ -41,10 +40,9 @@ static void add_chain(struct buffer *b, const struct profile *p, uint32_t frame)
 		const struct profile_location *l = &p->locations[f->first_location + i];
 		const struct profile_function *g = &p->functions[l->function];
 
-		buffer_add_string(b, i ? ", {\"function\": " : "{\"function\": ");
-		text_add_json(b, profile_str(p, g->name));
-		buffer_add_string(b, ", \"file\": ");
-		text_add_json(b, profile_str(p, g->file));
+		text_add_json_field(
+			b, i ? ", {\"function\": " : "{\"function\": ", profile_str(p, g->name));
+		text_add_json_field(b, ", \"file\": ", profile_str(p, g->file));
 		buffer_printf(b, ", \"line\": %u}", l->line);
 	}
 }
@@ -56,8 +54,7 @@ static void add_code(struct buffer *b, const struct annotation_code *c,
 	const struct profile *p = opts->profile;
 	const char *separator = "";
 
-	buffer_add_string(b, "{\"module\": ");
-	text_add_json(b, profile_str(p, p->modules[c->module].path));
+	text_add_json_field(b, "{\"module\": ", profile_str(p, p->modules[c->module].path));
 	buffer_add_string(b, ", \"instructions\": [");
 	for (size_t i = 0; i < c->code.nr; i++) {
 		const struct instruction *in = &c->code.list[i];
@@ -83,12 +80,9 @@ static void add_function(struct buffer *b, const struct annotated *f,
 	const struct tree_function *names = opts->all->names.list;
 	const struct tree_function *g = &names[f->lines->function];
 
-	buffer_add_string(b, "{\"function\": ");
-	text_add_json(b, g->name);
-	buffer_add_string(b, ", \"module\": ");
-	text_add_json(b, g->module);
-	buffer_add_string(b, ", \"file\": ");
-	text_add_json(b, g->file);
+	text_add_json_field(b, "{\"function\": ", g->name);
+	text_add_json_field(b, ", \"module\": ", g->module);
+	text_add_json_field(b, ", \"file\": ", g->file);
 	buffer_printf(b, ", \"start_line\": %u, ", g->line);
 	add_sum(b, &f->lines->sum);
 	buffer_add_string(b, ", \"lines\": [");
@@ -98,8 +92,7 @@ static void add_function(struct buffer *b, const struct annotated *f,
 		buffer_add_string(b, i ? ",\n" : "\n");
 		add_code(b, &f->codes[i], opts);
 	}
-	buffer_add_string(b, "], \"problem\": ");
-	text_add_json(b, f->problem ? f->problem : "");
+	text_add_json_field(b, "], \"problem\": ", f->problem ? f->problem : "");
 	buffer_add_char(b, '}');
 }
 

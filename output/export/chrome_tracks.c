@@ -55,8 +55,7 @@ void chrome_add_name(struct chrome_tracks *t, const char *what, uint64_t pid, ui
 {
 	chrome_begin(t, "M", pid, tid);
 	buffer_printf(t->b, ",\"name\":\"%s\",\"args\":{", what);
-	buffer_add_string(t->b, "\"name\":");
-	text_add_json(t->b, name);
+	text_add_json_field(t->b, "\"name\":", name);
 	buffer_add_string(t->b, "}}");
 }
 

@@ -348,10 +348,9 @@ static void add_thread_head(struct writer *w, const struct timeline *timeline, s
 		      hosts_joint(t->host), t->host);
 	if (t->column != COLUMN_CPU && t->column != COLUMN_COUNT)
 		buffer_printf(&name, " (%s)", column_info_of(w->p, t->column)->name);
-	buffer_add_string(w->b, "{\"processType\":\"default\",\"processName\":");
-	text_add_json(w->b, buffer_cstring(&process));
-	buffer_add_string(w->b, ",\"name\":");
-	text_add_json(w->b, buffer_cstring(&name));
+	text_add_json_field(
+		w->b, "{\"processType\":\"default\",\"processName\":", buffer_cstring(&process));
+	text_add_json_field(w->b, ",\"name\":", buffer_cstring(&name));
 	buffer_printf(w->b, ",\"isMainThread\":%s,\"pid\":\"%u\",\"tid\":%u,\n",
 		      thread && thread->pid == thread->tid ? "true" : "false", t->pid,
 		      thread ? thread->tid : 0);
@@ -425,9 +424,9 @@ static void add_meta(struct writer *w, const struct timeline *timeline)
 	add_ms(w->b, m->freq_hz ? 1000000000 / m->freq_hz : 1000000);
 	buffer_add_string(w->b, ",\"startTime\":");
 	add_ms(w->b, m->start_realtime_ns);
-	buffer_add_string(w->b, ",\"product\":");
-	text_add_json(w->b,
-		      *profile_str(w->p, m->command) ? profile_str(w->p, m->command) : "sprof");
+	text_add_json_field(w->b, ",\"product\":",
+			    *profile_str(w->p, m->command) ? profile_str(w->p, m->command)
+							   : "sprof");
 	buffer_printf(w->b,
 		      ",\"processType\":0,\"stackwalk\":1,\"debug\":0,\"version\":%d,"
 		      "\"preprocessedProfileVersion\":%d,\n",

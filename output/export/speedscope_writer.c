@@ -38,19 +38,15 @@ static void add_frame(struct writer *w, uint32_t function, bool inlined)
 	const struct tree_function *f = &w->names.list[function];
 	struct buffer *b = w->b;
 
-	buffer_add_string(b, "{\"name\":");
-	text_add_json(b, f->name);
-	if (*f->file) {
-		buffer_add_string(b, ",\"file\":");
-		text_add_json(b, f->file);
-	}
+	text_add_json_field(b, "{\"name\":", f->name);
+	if (*f->file)
+		text_add_json_field(b, ",\"file\":", f->file);
 	if (f->line)
 		buffer_printf(b, ",\"line\":%u", f->line);
 	buffer_printf(b, ",\"sprof\":{\"kind\":\"%s\"", ranking_kind_name(f->kind));
-	if (*f->module) {
-		buffer_add_string(b, ",\"module\":");
-		text_add_json(b, w->paths[function] ? w->paths[function] : f->module);
-	}
+	if (*f->module)
+		text_add_json_field(
+			b, ",\"module\":", w->paths[function] ? w->paths[function] : f->module);
 	buffer_add_string(b, inlined ? ",\"inlined\":true}}" : "}}");
 }
 
@@ -123,8 +119,7 @@ static void add_names(struct writer *w, const struct track *t)
 			      thread->pid, thread->tid, hosts_joint(t->host), t->host);
 	}
 	buffer_add_string(&name, column);
-	buffer_add_string(w->b, "\"name\":");
-	text_add_json(w->b, buffer_cstring(&name));
+	text_add_json_field(w->b, "\"name\":", buffer_cstring(&name));
 	buffer_fini(&name);
 	buffer_printf(w->b, ",\"sprof\":{\"column\":\"%s\"", column);
 	if (t->thread != PROFILE_NONE) {
@@ -186,10 +181,10 @@ static int write_speedscope(struct buffer *b, const struct profile *p)
 	naming_init(&w.names, p);
 	find_paths(&w);
 	w.number = xcalloc(w.names.nr * 2 + 1, sizeof(*w.number));
-	buffer_add_string(b,
-			  "{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\n"
-			  "\"exporter\":\"sprof@" SPROF_VERSION "\",\n\"name\":");
-	text_add_json(b, profile_str(p, p->meta.command));
+	text_add_json_field(b,
+			    "{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\n"
+			    "\"exporter\":\"sprof@" SPROF_VERSION "\",\n\"name\":",
+			    profile_str(p, p->meta.command));
 	buffer_printf(b, ",\n\"activeProfileIndex\":%zu,\n", busiest(&timeline));
 	add_frames(&w);
 	buffer_add_string(b, ",\n\"profiles\":[");

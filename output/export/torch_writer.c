@@ -93,8 +93,9 @@ static void add_head(struct buffer *b, const struct profile *p, const struct tor
 		      "],\n\"distributedInfo\":{\"backend\":\"%s\",\"rank\":%" PRIu64
 		      ",\"world_size\":%" PRIu64 "},\n",
 		      has_nccl(p, part->pid) ? "nccl" : "", part->rank, part->nr_ranks);
-	buffer_add_string(b, "\"otherData\":{\"creator\":\"sprof " SPROF_VERSION "\",\"command\":");
-	text_add_json(b, profile_str(p, p->meta.command));
+	text_add_json_field(b,
+			    "\"otherData\":{\"creator\":\"sprof " SPROF_VERSION "\",\"command\":",
+			    profile_str(p, p->meta.command));
 	buffer_printf(b,
 		      ",\"gpu_activities_left_out\":%" PRIu64
 		      "},\n\"displayTimeUnit\":\"ms\",\n\"baseTimeNanoseconds\":%" PRIu64

@@ -190,10 +190,9 @@ void python_imports_write_json(struct buffer *b, const struct python_imports *im
 
 		if (i)
 			add_module(&name, im, p, n);
-		buffer_add_string(b, i ? ",\n{\"module\": " : "\n{\"module\": ");
-		text_add_json(b, buffer_cstring(&name));
-		buffer_add_string(b, ", \"file\": ");
-		text_add_json(b, im->counted ? "" : profile_str(p, n->file));
+		text_add_json_field(
+			b, i ? ",\n{\"module\": " : "\n{\"module\": ", buffer_cstring(&name));
+		text_add_json_field(b, ", \"file\": ", im->counted ? "" : profile_str(p, n->file));
 		buffer_printf(b,
 			      ", \"parent\": %lld, \"self\": %llu, \"finding\": %llu, \"total\": "
 			      "%llu, \"samples\": %llu, \"found\": %s}",

@@ -347,8 +347,7 @@ static void add_json_cause(struct buffer *b, const struct ranks *r, const struct
 		      r->list[late->rank].number, late->nr, cause->late_ns, cause->host_late_ns,
 		      cause->found_ns);
 	for (size_t i = 0; i < cause->nr_steps; i++) {
-		buffer_add_string(b, i ? ",{\"name\":" : "{\"name\":");
-		text_add_json(b, cause->steps[i].name);
+		text_add_json_field(b, i ? ",{\"name\":" : "{\"name\":", cause->steps[i].name);
 		buffer_printf(b, ",\"excess_ns\":%" PRIu64 "}", cause->steps[i].ns);
 	}
 	buffer_add_string(b, "],\"latest_call\":");
@@ -362,8 +361,7 @@ static void add_json_clocks(struct buffer *b, const struct ranks *r)
 	for (size_t i = 0; i < r->nr_clocks; i++) {
 		const struct rank_clock *c = &r->clocks[i];
 
-		buffer_add_string(b, i ? ",\n{\"host\":" : "\n{\"host\":");
-		text_add_json(b, c->host);
+		text_add_json_field(b, i ? ",\n{\"host\":" : "\n{\"host\":", c->host);
 		buffer_printf(b,
 			      ",\"shift_ns\":%" PRId64 ",\"ends\":%zu,\"spread_ns\":%" PRId64 "}",
 			      c->shift_ns, c->nr_ends, c->spread_ns);

@@ -207,19 +207,16 @@ static void add_json(void *context, const struct shown *f)
 {
 	struct text_writer *w = context;
 
-	buffer_add_string(w->b, w->nr++ ? ",\n   {\"function\": " : "\n   {\"function\": ");
-	text_add_json(w->b, f->name);
+	text_add_json_field(w->b,
+			    w->nr++ ? ",\n   {\"function\": " : "\n   {\"function\": ", f->name);
 	buffer_printf(w->b, ", \"kind\": \"%s\", \"inlined\": %s", ranking_kind_name(f->kind),
 		      f->inlined ? "true" : "false");
 	if (*f->file) {
-		buffer_add_string(w->b, ", \"file\": ");
-		text_add_json(w->b, f->file);
+		text_add_json_field(w->b, ", \"file\": ", f->file);
 		buffer_printf(w->b, ", \"line\": %u", f->line);
 	}
-	if (*f->module) {
-		buffer_add_string(w->b, ", \"module\": ");
-		text_add_json(w->b, f->module);
-	}
+	if (*f->module)
+		text_add_json_field(w->b, ", \"module\": ", f->module);
 	buffer_add_char(w->b, '}');
 }
 
@@ -229,10 +226,8 @@ void dump_write_json(struct buffer *b, const struct dump_row *row)
 
 	buffer_printf(b, " {\"tid\": %d, \"name\": ", (int)row->tid);
 	text_add_json(b, row->name);
-	buffer_add_string(b, ", \"state\": ");
-	text_add_json(b, row->doing);
-	buffer_add_string(b, ", \"waits_for\": ");
-	text_add_json(b, row->waits_for);
+	text_add_json_field(b, ", \"state\": ", row->doing);
+	text_add_json_field(b, ", \"waits_for\": ", row->waits_for);
 	buffer_printf(b, ", \"stopped_ns\": %llu, \"frames\": [",
 		      (unsigned long long)row->stopped_ns);
 	if (row->has_stack)
@@ -244,8 +239,7 @@ void dump_write_task_json(struct buffer *b, const struct dump_task_row *row)
 {
 	struct text_writer w = { .b = b };
 
-	buffer_add_string(b, " {\"name\": ");
-	text_add_json(b, row->name);
+	text_add_json_field(b, " {\"name\": ", row->name);
 	buffer_printf(b, ", \"tid\": %d, \"state\": \"%s\", \"awaited_by\": [", (int)row->tid,
 		      row->state);
 	for (size_t i = 0; i < row->nr_awaited_by; i++) {

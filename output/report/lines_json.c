@@ -47,10 +47,8 @@ static void add_sum(struct buffer *b, const struct lines_sum *sum, bool has_memo
 
 static void add_function(struct buffer *b, const struct lines_function *f, bool has_memory)
 {
-	buffer_add_string(b, "{\"function\": ");
-	text_add_json(b, f->name);
-	buffer_add_string(b, ", \"file\": ");
-	text_add_json(b, f->file);
+	text_add_json_field(b, "{\"function\": ", f->name);
+	text_add_json_field(b, ", \"file\": ", f->file);
 	buffer_printf(b, ", \"start_line\": %u, ", f->start_line);
 	add_sum(b, &f->sum, has_memory);
 	buffer_add_string(b, ", \"lines\": [");

@@ -77,6 +77,12 @@ void text_add_json(struct buffer *b, const char *s)
 	buffer_add_char(b, '"');
 }
 
+void text_add_json_field(struct buffer *b, const char *before, const char *s)
+{
+	buffer_add_string(b, before);
+	text_add_json(b, s);
+}
+
 static size_t columns_of(uint32_t c)
 {
 	if (c >= 0x300 && c <= 0x36f) /* combining marks */

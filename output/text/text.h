@@ -20,6 +20,8 @@ void text_add_line(struct buffer *b, const char *s);
 void text_add_xml(struct buffer *b, const char *s, size_t n);
 /* Appends clean text in double quotes, as a JSON string. */
 void text_add_json(struct buffer *b, const char *s);
+/* The same after `before`: the text up to the value of a field, such as ", \"file\": ". */
+void text_add_json_field(struct buffer *b, const char *before, const char *s);
 
 /* The columns that clean text takes in a terminal or a monospace font. */
 size_t text_columns(const char *s, size_t n);
