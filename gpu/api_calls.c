@@ -15,7 +15,7 @@
 #define SLOTS (1u << 17) /* 6 MiB: more launches than usually wait for the GPU */
 #define MAX_KEPT (1u << 15)
 #define MAX_AWAITED (1u << 20)	   /* 16 MiB */
-#define GRAPH_QUIET_NS 2000000000u /* a graph without records for so long has had its last */
+#define GRAPH_QUIET_NS 2000000000u /* without records for that time, a graph has ended */
 
 struct kept_call {
 	struct api_call call;

@@ -45,7 +45,7 @@
 struct counted {
 	uint32_t probe;
 	char *name, *path;
-	uint64_t late_ns; /* its calls are missing for so long from the beginning */
+	uint64_t late_ns; /* from the beginning to its probe: calls in that time are missing */
 };
 
 struct record_calls {

@@ -1,6 +1,6 @@
 /*
  * A client sends one request and gets one answer. When all places are taken, a new client replaces
- * the oldest one, so idle connections keep nobody out.
+ * the oldest one, so idle connections do not keep others out.
  */
 #include "cli/service/metrics_server.h"
 

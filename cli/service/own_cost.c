@@ -93,7 +93,7 @@ void own_cost_read(const struct own_parts *parts, struct own_cost *cost)
 	cpu += children_ns(getpid(), parts->program, 0);
 	if (parts->program_ended)
 		cpu = cpu > *parts->program_ended ? cpu - *parts->program_ended : 0;
-	if (cpu > cost->cpu_ns) /* less: a helper ended that nobody waited for */
+	if (cpu > cost->cpu_ns) /* less: a helper ended, and its parent did not wait for it */
 		cost->cpu_ns = cpu;
 	cost->kernel_ns = kernel;
 	read_memory(cost);

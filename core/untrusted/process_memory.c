@@ -1,4 +1,7 @@
-/* Both ways to read stop at the first byte that cannot be read. */
+/*
+ * Reads by process_vm_readv(2), or by /proc/PID/mem where that is refused. Both stop at the first
+ * byte that cannot be read.
+ */
 #include "core/untrusted/process_memory.h"
 
 #include <errno.h>

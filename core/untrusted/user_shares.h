@@ -1,5 +1,5 @@
 /*
- * Shares of a table that all users of a host fill, so that nobody can fill it alone: a user gets at
+ * Shares of a table that all users of a host fill, so that no user can fill it alone: each gets at
  * most half of it, all users but root together three quarters, and root three quarters.
  */
 #ifndef SPROF_USER_SHARES_H

@@ -43,7 +43,7 @@ static double margin_of_amounts(const struct diff *d, double before, double afte
 	       sqrt((before + 1) * of_before * of_before + (after + 1) * of_after * of_after);
 }
 
-/* That margin where samples weigh differently: adds one of the largest deviation to each side. */
+/* The margin where samples weigh differently: adds one of the largest deviation to each side. */
 static double margin_of_values(const struct diff *d, const struct diff_amount *before,
 			       const struct diff_amount *after)
 {

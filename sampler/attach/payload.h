@@ -11,7 +11,7 @@
 extern const unsigned char payload_bin[];
 extern const size_t payload_bin_size;
 
-/* That of allocation hooks (sampler/agent/alloc/alloc_region.h). */
+/* The payload of allocation hooks (sampler/agent/alloc/alloc_region.h). */
 extern const unsigned char alloc_payload_bin[];
 extern const size_t alloc_payload_bin_size;
 

@@ -131,7 +131,7 @@ void inject_leave_others(struct inject *inject);
  * size 0: nothing, because code in there is in use.
  */
 int inject_unmap_on_death(struct inject *inject, uint64_t start, uint64_t size);
-/* The same with size 0, as two calls that can be made among others. */
+/* inject_unmap_on_death() with size 0, as two calls that can be made among others. */
 void inject_keep_calls(const struct inject *inject, struct inject_call *calls);
 
 #endif

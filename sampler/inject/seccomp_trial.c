@@ -175,7 +175,7 @@ static void make_all(volatile struct told *told)
 	struct trial t = { 0 };
 	bool by_name;
 
-	/* It ends without a trace where a filter, or a failed call, ends it. */
+	/* It leaves no core where a filter or a failed call ends this process. */
 	setrlimit(RLIMIT_CORE, &(struct rlimit){ 0, 0 });
 	for (size_t i = 0; i < sizeof(fatal) / sizeof(*fatal); i++)
 		signal(fatal[i], SIG_DFL);

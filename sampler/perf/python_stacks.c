@@ -106,7 +106,7 @@ static void forget(struct python_stacks *s, struct waiting *w)
 	free(w);
 }
 
-/* It may be stuck in a read: then its parent's end will end it. */
+/* A reader may be stuck in a read: then the end of its parent will end it. */
 static void end_reader(struct reader_process *r)
 {
 	if (r->pid <= 0)

@@ -331,7 +331,7 @@ static size_t source_await_tables(struct source *s, int timeout_ms)
 	while (table_builder_wait(s->builder, end))
 		perf_take_tables(s);
 	perf_tidy(s);
-	/* They hold samples already, which start() has not asked for. */
+	/* The rings hold samples already, which start() has not asked for. */
 	perf_read_rings(s);
 	perf_handle_records(s, monotonic_ns() - SETTLE_NS);
 	return table_builder_nr_pending(s->builder);

@@ -387,7 +387,7 @@ int perf_events_add_process(struct perf_events *e, pid_t pid, perf_events_fn *fn
 	int nr = 1, nr_all = 0;
 
 	e->attr.inherit = 1;
-	/* It may be the child of a process that is watched. */
+	/* The process may be the child of one that is watched. */
 	if (e->mapped)
 		perf_events_read(e, fn, context);
 	if (is_watched(e, pid))

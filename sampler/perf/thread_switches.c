@@ -105,7 +105,7 @@ void thread_switches_add(struct thread_switches *s, pid_t tid, uint64_t time_ns,
 	}
 	if (t->nr == t->capacity) {
 		make_room(s, t);
-		/* It grows while half of it is needed, so that room is not made at each switch. */
+		/* While half of it is needed, it grows: room is not made at each switch. */
 		needed = 2 * t->nr > t->capacity ? t->capacity + 1 : t->nr + 1;
 		t->switches = xgrow(t->switches, &t->capacity, needed, sizeof(*t->switches));
 	}

@@ -38,7 +38,7 @@ bool process_contexts_find(const struct process_contexts *contexts, pid_t pid,
 /* Makes the looks that are due, and calls changed() for each process that says something else. */
 void process_contexts_poll(struct process_contexts *contexts,
 			   void (*changed)(void *context, pid_t pid), void *context);
-/* Likewise at the end of a recording: looks at those that were looked at only a few times. */
+/* At the end of a recording: looks at processes that were looked at only a few times. */
 void process_contexts_end(struct process_contexts *contexts,
 			  void (*changed)(void *context, pid_t pid), void *context);
 

@@ -397,7 +397,7 @@ void process_facts_forget_ended(struct process_facts *f, pid_t pid)
 
 	if (k && !k->has_ended)
 		return;
-	/* It may be known there alone, since process_facts_forget(). */
+	/* Contexts outlast process_facts_forget(), so they may know the process alone. */
 	process_contexts_forget(f->contexts, pid);
 	if (k)
 		forget(f, k);

@@ -30,9 +30,9 @@ void timer_wake_poll(struct timer_wake *wake);
 
 /* Was it asked to come? */
 bool timer_wake_expects(const struct timer_wake *wake, pid_t pid);
-/* It has come, or is no longer wanted. */
+/* The process has come, or is not wanted any more. */
 void timer_wake_done(struct timer_wake *wake, pid_t pid);
-/* It has answered that it has another recorder. */
+/* The process has answered that it has another recorder. */
 void timer_wake_is_busy(struct timer_wake *wake, pid_t pid);
 /* Calls `visit` for each that is not quiet. */
 void timer_wake_visit(const struct timer_wake *wake, void (*visit)(void *context, pid_t pid),

@@ -10,7 +10,7 @@
 int estimate_init(void); /* 0 or -ENOMEM */
 /* Adds work of the window with that number, 1 .. One caller at a time. */
 void estimate_add(const struct gpu_fold *key, uint64_t ns, uint32_t window);
-/* That window has ended; its work stands for `weight` times as much. Before estimate_settle(). */
+/* A window has ended; its work stands for `weight` times as much. Before estimate_settle(). */
 void estimate_close_window(uint32_t window, double weight);
 /* Adds what is known of windows that are over. The same caller as of estimate_add(). */
 void estimate_settle(void);

@@ -2,7 +2,7 @@
  * Owns what a large tree has instead of arrays of parents, ends and totals, which would be most of the
  * memory of a page: three objects that compute these numbers when asked for one, with at(node), as of an
  * array. In depth-first order the depths alone tell where a subtree ends and which node is above another.
- * So that nobody looks at many nodes for that, the least depth of each block of 64 nodes is kept, the
+ * So that few nodes are looked at for that, the least depth of each block of 64 nodes is kept, the
  * least of each 64 blocks, and so on; and for totals the sum of all selves before each 16 nodes. A layout asks
  * for the same nodes several times, and the next layout mostly does, too: the latest answers are kept.
  */

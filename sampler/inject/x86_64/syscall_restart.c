@@ -25,7 +25,7 @@ static const uint16_t returning[] = {
 	SYS_semop,	SYS_semtimedop,	 SYS_io_getevents, SYS_io_uring_enter,
 };
 
-/* Those of them that usually wait and so return it. */
+/* The calls of `returning` that usually wait, and so return -EINTR. */
 static const uint16_t mostly_returning[] = {
 	SYS_epoll_wait, SYS_epoll_pwait,  NR_EPOLL_PWAIT2,    SYS_rt_sigtimedwait, SYS_recvfrom,
 	SYS_recvmsg,	SYS_recvmmsg,	  SYS_sendto,	      SYS_sendmsg,	   SYS_semop,

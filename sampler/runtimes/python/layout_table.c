@@ -254,7 +254,7 @@ int python_layout_fill(struct py_layout *ret, unsigned int minor, const uint64_t
 	fill_strings(&l, minor, free_threaded);
 	if (minor >= FIRST_DEBUG_MINOR && fill_from_debug(&l, minor, debug, why, why_size))
 		return -1;
-	/* It follows in the same group of ints; unknown for later versions. */
+	/* The version follows in the same group of ints; its place in later CPythons is unknown. */
 	if (minor >= 12 && minor <= PYTHON_MAX_MINOR)
 		l.code_version = l.code_firstline + 24;
 	l.code_size = (l.code_linetable > l.code_name ? l.code_linetable : l.code_name) + 8;

@@ -16,7 +16,7 @@ struct source_unwinder;
 /* The sandbox must outlive the result; NULL: libunwind runs in this process. */
 struct source_unwinder *source_unwinder_new(const struct snapshot_ops *ops, void *context,
 					    const struct sandbox *sandbox);
-/* These are as snapshot_unwinder_free() and its sisters. */
+/* As snapshot_unwinder_free(), _forget(), _refused() and snapshot_unwind() in snapshot_unwind.h. */
 void source_unwinder_free(struct source_unwinder *unwinder);
 void source_unwinder_forget(struct source_unwinder *unwinder, uint64_t module);
 uint64_t source_unwinder_refused(const struct source_unwinder *unwinder);
