@@ -26,8 +26,8 @@ endif
 CLANG ?= clang
 LLVM_STRIP ?= llvm-strip
 CLANG_FORMAT ?= clang-format
-# Debian keeps bpftool in /usr/sbin, which is not in a user's PATH.
 OBJCOPY ?= objcopy
+# Debian keeps bpftool in /usr/sbin, which is not in a user's PATH.
 BPFTOOL ?= $(firstword $(shell command -v bpftool) /usr/sbin/bpftool)
 
 B ?= build$(if $(filter 1,$(FUZZ)),/fuzz,$(if $(filter 1,$(SAN)),/san))
