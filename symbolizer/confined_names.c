@@ -298,10 +298,7 @@ size_t confined_names_find(struct profile *p, const struct wanted_name *wants, s
 	if (err == -ECHILD && is_limited)
 		budget->nr_limited++;
 	else if (err == -ECHILD || err == -ETIMEDOUT || err == -EBADMSG)
-		log_warning("no names of '%s': the process that reads it %s", d.order.path,
-			    err == -ECHILD	? "died"
-			    : err == -ETIMEDOUT ? "took too long"
-						: "answered nonsense");
+		log_warning("no names of '%s': %s", d.order.path, sandbox_failure(err));
 	if (err == -EDQUOT && !budget->told) {
 		log_warning("no names of '%s' and further files of other users: the time for all "
 			    "of them is used up",

@@ -27,6 +27,7 @@
 #include "core/rights/privileges.h"
 #include "core/rights/safe_open.h"
 #include "core/profile/source.h"
+#include "core/sandbox/sandbox.h"
 #include "sampler/call_counts.h"
 #include "sampler/target/open_mapped.h"
 #include "sampler/target/proc_maps.h"
@@ -181,12 +182,8 @@ static void take_functions(void *context, const struct searched_file *file, int 
 	if (err != -ECHILD && err != -ETIMEDOUT && err != -EBADMSG)
 		return; /* no ELF file */
 	if (c->nr_unread++ < WARNINGS_MAX)
-		log_warning("calls of functions in '%s' are not counted: the process that reads it "
-			    "%s",
-			    file->path,
-			    err == -ECHILD	? "died"
-			    : err == -ETIMEDOUT ? "took too long"
-						: "answered nonsense");
+		log_warning("calls of functions in '%s' are not counted: %s", file->path,
+			    sandbox_failure(err));
 }
 
 /* Has a file searched. Owns fd. `path` is as process pid sees it, or we do (0). */
