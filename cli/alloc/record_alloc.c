@@ -11,6 +11,7 @@
 
 #include "cli/alloc/alloc_functions.h"
 #include "cli/alloc/follow_alloc.h"
+#include "cli/options/byte_size.h"
 #include "core/base/alloc.h"
 #include "core/base/log.h"
 #include "core/rights/privileges.h"
@@ -37,20 +38,12 @@ static const struct argp_option options[] = {
 
 static uint64_t parse_interval(const char *text, struct argp_state *state)
 {
-	static const char units[] = "kmg";
-	const char *unit;
-	char *end;
-	double value = strtod(text, &end);
+	uint64_t bytes = byte_size_parse(text);
 
-	unit = *end ? strchr(units, *end | 0x20) : NULL;
-	if (unit) {
-		value *= (double)(1024ull << (10 * (unit - units)));
-		end++;
-	}
-	if (end == text || *end || !(value >= INTERVAL_MIN && value <= (double)INTERVAL_MAX))
+	if (bytes < INTERVAL_MIN || bytes > INTERVAL_MAX)
 		argp_error(state, "'%s' is no interval between 1k and 64g, such as 64k or 2m",
 			   text);
-	return (uint64_t)value;
+	return bytes;
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)

@@ -2,6 +2,7 @@
 #include "cli/options/byte_size.h"
 
 #include <argp.h>
+#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +18,7 @@ uint64_t byte_size_parse(const char *text)
 
 	errno = 0;
 	value = strtod(text, &end);
-	unit = *end ? strchr(units, *end) : NULL;
+	unit = *end ? strchr(units, toupper((unsigned char)*end)) : NULL;
 	if (errno || end == text || (*end && (!unit || end[1])))
 		return 0;
 	if (unit)

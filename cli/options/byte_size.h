@@ -1,4 +1,4 @@
-/* Sizes on the command line: 65536, 500M, 2G, 1.5T. */
+/* Sizes on the command line: 65536, 64k, 500M, 2G, 1.5T. */
 #ifndef SPROF_BYTE_SIZE_H
 #define SPROF_BYTE_SIZE_H
 

@@ -5,17 +5,18 @@
 #include "cli/push/push_opts.h"
 
 #include <argp.h>
-#include <ctype.h>
-#include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/options/byte_size.h"
+#include "cli/options/duration.h"
 #include "cli/push/http_headers.h"
+#include "core/base/clock.h"
 #include "core/base/log.h"
 #include "output/push/pusher.h"
 
 #define SPOOL_MIN (64u << 10) /* bytes */
+#define MAX_NS (3600 * NS_PER_S)
 
 enum {
 	OPT_RECEIVER = 0x700,
@@ -53,35 +54,22 @@ static const struct argp_option options[] = {
 	{ 0 }
 };
 
-/* Parses "500ms", "10s", "2m": at most an hour. */
 static uint32_t parse_ms(const char *text, struct argp_state *state)
 {
-	static const struct {
-		const char *suffix;
-		double ms;
-	} units[] = { { "", 1000 }, { "s", 1000 }, { "ms", 1 }, { "m", 60000 }, { "h", 3600000 } };
-	char *end;
-	double value = strtod(text, &end);
+	uint64_t ns = duration_parse(text);
 
-	if (end != text && value >= 0)
-		for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
-			if (!strcmp(end, units[i].suffix) && value * units[i].ms <= 3600000)
-				return (uint32_t)(value * units[i].ms);
-	argp_error(state, "'%s' is not a time of at most 1h, such as 10s, 500ms", text);
-	return 0;
+	if ((!ns && strcmp(text, "0")) || ns > MAX_NS)
+		argp_error(state, "'%s' is not a time of at most 1h, such as 10s, 500ms", text);
+	return (uint32_t)(ns / NS_PER_MS);
 }
 
 static uint64_t parse_size(const char *text, struct argp_state *state)
 {
-	char *end;
-	double value = strtod(text, &end);
-	const char *suffixes = "KMGT", *suffix = *end ? strchr(suffixes, toupper(*end)) : NULL;
+	uint64_t bytes = byte_size_parse(text);
 
-	for (const char *at = suffixes; suffix && at <= suffix; at++)
-		value *= 1024;
-	if (end == text || !(value >= SPOOL_MIN && value <= 1e15) || (*end && (!suffix || end[1])))
+	if (bytes < SPOOL_MIN)
 		argp_error(state, "'%s' is not a size of at least 64K, such as 100M, 2G", text);
-	return (uint64_t)value;
+	return bytes;
 }
 
 static void parse_receiver(const char *name, struct push_opts *o, struct argp_state *state)
