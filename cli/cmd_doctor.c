@@ -18,8 +18,8 @@
 #include "cli/info/gpu_needs.h"
 #include "cli/info/host_facts.h"
 #include "cli/options/parse_args.h"
-#include "cli/options/pid_opts.h"
 #include "cli/options/terminal.h"
+#include "cli/options/whole_number.h"
 #include "core/base/buffer.h"
 #include "core/base/log.h"
 #include "core/rights/privileges.h"
@@ -60,7 +60,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case KEY_JSON: asked->json = true; return 0;
-	case 'p': pid_opts_parse(arg, state, &asked->pid); return 0;
+	case 'p': pid_argument(arg, state, &asked->pid); return 0;
 	case ARGP_KEY_ARG: argp_error(state, "doctor takes no arguments, not '%s'", arg); return 0;
 	}
 	return ARGP_ERR_UNKNOWN;

@@ -13,8 +13,8 @@
 
 #include "cli/options/all_users.h"
 #include "cli/options/parse_args.h"
-#include "cli/options/pid_opts.h"
 #include "cli/options/terminal.h"
+#include "cli/options/whole_number.h"
 #include "cli/input/view.h"
 #include "core/base/alloc.h"
 #include "core/base/buffer.h"
@@ -51,7 +51,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	struct cmd_dump_opts *o = state->input;
 
 	switch (key) {
-	case 'p': pid_opts_parse(arg, state, &o->pid); return 0;
+	case 'p': pid_argument(arg, state, &o->pid); return 0;
 	case 'o': o->output = arg; return 0;
 	case OPTION_ALL_USERS: o->all_users = true; return 0;
 	case OPTION_JSON: o->json = true; return 0;

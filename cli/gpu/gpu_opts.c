@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/options/whole_number.h"
 #include "core/profile/gpu_kinds.h"
 #include "gpu/agent/base/region.h"
 
@@ -76,9 +77,9 @@ bool record_gpu_parse_overhead(const char *text, struct record_gpu_opts *o)
 
 bool record_gpu_parse_pc_sampling(const char *text, struct record_gpu_opts *o)
 {
-	uint32_t want = GPU_WANT_PC_SAMPLES, period = 0;
+	uint32_t want = GPU_WANT_PC_SAMPLES;
 	const size_t word = sizeof("stacks") - 1;
-	char *end;
+	uint64_t period = 0;
 
 	if (text && !strncmp(text, "stacks", word)) {
 		want |= GPU_WANT_PC_STACKS;
@@ -86,31 +87,18 @@ bool record_gpu_parse_pc_sampling(const char *text, struct record_gpu_opts *o)
 			return false;
 		text = text[word] ? text + word + 1 : NULL;
 	}
-	if (text) {
-		if (*text < '0' || *text > '9')
-			return false;
-		errno = 0;
-		period = (uint32_t)strtoul(text, &end, 10);
-		if (errno || *end || strlen(text) > 2 || period < 5 || period > 31)
-			return false;
-	}
+	if (text && (!whole_number_parse(text, 31, &period) || period < 5))
+		return false;
 	o->pc_want = want;
-	o->pc_period = period;
+	o->pc_period = (uint32_t)period;
 	return true;
 }
 
 bool record_gpu_parse_timeline(const char *text, struct record_gpu_opts *o)
 {
-	unsigned long value;
-	char *end;
+	uint64_t value = 0;
 
-	if (!strcmp(text, "off")) {
-		o->timeline = 0;
-		return true;
-	}
-	errno = 0;
-	value = strtoul(text, &end, 10);
-	if (errno || *text < '0' || *text > '9' || *end || value > GPU_TIMELINE_MAX)
+	if (strcmp(text, "off") && !whole_number_parse(text, GPU_TIMELINE_MAX, &value))
 		return false;
 	o->timeline = value;
 	return true;

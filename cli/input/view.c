@@ -19,6 +19,7 @@
 #include "core/profile/event_name.h"
 #include "core/base/log.h"
 #include "cli/input/replace_file.h"
+#include "cli/options/whole_number.h"
 #include "core/profile/profile.h"
 #include "output/select/dimension.h"
 #include "output/select/idle.h"
@@ -110,12 +111,9 @@ bool view_sorts_by_total(const char *text, struct argp_state *state)
 
 uint32_t view_parse_rows(const char *text, const char *what, struct argp_state *state)
 {
-	unsigned long rows;
-	char *end;
+	uint64_t rows = 0;
 
-	errno = 0;
-	rows = strtoul(text, &end, 10);
-	if (errno || end == text || *end || text[0] == '-' || rows > UINT32_MAX)
+	if (!whole_number_parse(text, UINT32_MAX, &rows))
 		argp_error(state, "'%s' is not a number of %s", text, what);
 	return (uint32_t)rows;
 }

@@ -5,26 +5,20 @@
  */
 #include "cli/options/event_specs.h"
 
-#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "cli/options/whole_number.h"
 #include "core/profile/source.h"
 
 #define MAX_PERIOD (1ull << 40)
 
 uint64_t event_specs_period(const char *text)
 {
-	unsigned long long period;
-	char *end;
+	uint64_t period;
 
-	errno = 0;
-	period = strtoull(text, &end, 10);
-	if (errno || *text < '0' || *text > '9' || *end || period > MAX_PERIOD)
-		return 0;
-	return period;
+	return whole_number_parse(text, MAX_PERIOD, &period) ? period : 0;
 }
 
 /* Returns the clock of that name as a constant, or NULL. */

@@ -12,6 +12,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "cli/options/whole_number.h"
+
 #include "core/base/buffer.h"
 #include "output/text/align.h"
 #include "output/text/text.h"
@@ -25,13 +27,9 @@ enum { COLUMNS_MAX = UINT16_MAX }; /* the most that a terminal can have */
 static size_t columns_asked(void)
 {
 	const char *text = getenv("COLUMNS");
-	unsigned long columns;
-	char *end;
+	uint64_t columns;
 
-	if (!text || *text < '0' || *text > '9')
-		return 0;
-	columns = strtoul(text, &end, 10);
-	return *end || columns > COLUMNS_MAX ? 0 : columns;
+	return text && whole_number_parse(text, COLUMNS_MAX, &columns) ? columns : 0;
 }
 
 static size_t columns_of(bool terminal)

@@ -5,7 +5,6 @@
 #include "cli/record/sampling_opts.h"
 
 #include <argp.h>
-#include <errno.h>
 #include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +13,7 @@
 #include "cli/options/all_users.h"
 #include "cli/options/duration.h"
 #include "cli/options/event_specs.h"
-#include "cli/options/frequency.h"
+#include "cli/options/whole_number.h"
 #include "cli/record/record_opts.h"
 #include "core/base/alloc.h"
 #include "core/base/buffer.h"
@@ -140,14 +139,11 @@ static enum source_clock parse_clock(const char *text, struct argp_state *state)
 
 static void add_pid(struct record_opts *o, const char *number, struct argp_state *state)
 {
-	long pid;
+	pid_t pid = 0;
 
-	errno = 0;
-	pid = strtol(number, NULL, 10);
-	if (errno || pid <= 0 || pid > INT32_MAX)
-		argp_error(state, "'%s' is not a process number", number);
+	pid_argument(number, state, &pid);
 	o->pids = xgrow(o->pids, &o->pids_capacity, o->nr_pids + 1, sizeof(*o->pids));
-	o->pids[o->nr_pids++] = (pid_t)pid;
+	o->pids[o->nr_pids++] = pid;
 }
 
 /* Parses "12,13" or "nginx": what is not a number is a name, to be looked up later. */
@@ -187,12 +183,9 @@ static void add_cgroup(const char *path, struct record_opts *o, struct argp_stat
 static void parse_user(const char *text, struct record_opts *o, struct argp_state *state)
 {
 	const struct passwd *user = getpwnam(text);
-	unsigned long number;
-	char *end;
+	uint64_t number = 0;
 
-	errno = 0;
-	number = strtoul(text, &end, 10);
-	if (!user && (errno || end == text || *end || *text == '-' || number >= UINT32_MAX))
+	if (!user && !whole_number_parse(text, UINT32_MAX - 1, &number))
 		argp_error(state, "there is no user '%s'", text);
 	if (o->by_user)
 		argp_error(state, "one user at a time");

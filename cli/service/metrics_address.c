@@ -4,31 +4,23 @@
 #include <arpa/inet.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-static bool parse_port(const char *text, in_port_t *ret_port)
-{
-	char *end;
-	unsigned long port;
-
-	if (*text < '0' || *text > '9')
-		return false;
-	port = strtoul(text, &end, 10);
-	*ret_port = htons((uint16_t)port);
-	return !*end && port <= UINT16_MAX;
-}
+#include "cli/options/whole_number.h"
 
 bool metrics_address_parse(const char *text, struct metrics_address *ret)
 {
 	const char *colon = strrchr(text, ':');
 	char host[INET6_ADDRSTRLEN + 2] = "127.0.0.1";
 	size_t length = colon ? (size_t)(colon - text) : 0;
+	uint64_t number;
 	in_port_t port;
 
 	memset(ret, 0, sizeof(*ret)); /* an initializer leaves bytes of a union as they were */
-	if (!parse_port(colon ? colon + 1 : text, &port) || length >= sizeof(host))
+	if (!whole_number_parse(colon ? colon + 1 : text, UINT16_MAX, &number) ||
+	    length >= sizeof(host))
 		return false;
+	port = htons((uint16_t)number);
 	if (length) {
 		memcpy(host, text, length);
 		host[length] = '\0';

@@ -5,7 +5,7 @@
 
 #include "cli/options/byte_size.h"
 #include "cli/options/duration.h"
-#include "cli/options/frequency.h"
+#include "cli/options/whole_number.h"
 
 enum { OPT_TRIGGER = 0xa00, OPT_KEEP, OPT_RATE, OPT_FOR, OPT_MAX_SIZE };
 

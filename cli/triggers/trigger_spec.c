@@ -7,6 +7,7 @@
 
 #include "cli/options/byte_size.h"
 #include "cli/options/duration.h"
+#include "cli/options/whole_number.h"
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
 
@@ -109,8 +110,7 @@ static const char *parse_limit(char *text, struct trigger_spec *s)
 
 static const char *parse_what(char *text, struct trigger_spec *s)
 {
-	char *end;
-	long pid;
+	uint64_t pid;
 
 	if (!text)
 		return NULL;
@@ -118,9 +118,7 @@ static const char *parse_what(char *text, struct trigger_spec *s)
 		s->cgroup = xstrdup(text);
 		return NULL;
 	}
-	errno = 0;
-	pid = strtol(text, &end, 10);
-	if (errno || end == text || *end || pid <= 0 || pid > INT32_MAX)
+	if (!whole_number_parse(text, INT32_MAX, &pid) || !pid)
 		return "behind @ is neither a process number nor the path of a cgroup";
 	s->pid = (pid_t)pid;
 	return s->kind == TRIGGER_CPU || s->kind == TRIGGER_MEMORY

@@ -1,4 +1,4 @@
-// BUILD: cli/service/metrics_server.c cli/service/metrics_address.c
+// BUILD: cli/service/metrics_server.c cli/service/metrics_address.c cli/options/whole_number.c
 /*
  * Reads any text as the address of --metrics, and the same bytes as what a client sends to it: it
  * gets one answer that is HTTP, or none.

@@ -1,4 +1,4 @@
-// BUILD: cli/triggers/trigger_spec.c cli/options/duration.c cli/options/byte_size.c
+// BUILD: cli/triggers/trigger_spec.c cli/options/duration.c cli/options/byte_size.c cli/options/whole_number.c
 /* Reads any text as what --trigger says. What is accepted makes sense, and means the same again. */
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-// BUILD: cli/service/metrics_server.c cli/service/metrics_address.c
+// BUILD: cli/service/metrics_server.c cli/service/metrics_address.c cli/options/whole_number.c
 /* cli/service/metrics_server.c: answers, and clients that do not behave. */
 #include "tests/unit/unit.h"
 

@@ -1,5 +1,5 @@
 // BUILD: cli/triggers/sensor.c cli/triggers/trigger_state.c cli/triggers/trigger_spec.c
-// BUILD: cli/options/duration.c cli/options/byte_size.c
+// BUILD: cli/options/duration.c cli/options/byte_size.c cli/options/whole_number.c
 /* cli/triggers/sensor.c: what is read of processes, and of folders that stand for cgroups. */
 #include "tests/unit/unit.h"
 

@@ -1,4 +1,4 @@
-// BUILD: cli/triggers/trigger_spec.c cli/options/duration.c cli/options/byte_size.c
+// BUILD: cli/triggers/trigger_spec.c cli/options/duration.c cli/options/byte_size.c cli/options/whole_number.c
 /* cli/triggers/trigger_spec.c: what --trigger may say. */
 #include "tests/unit/unit.h"
 
