@@ -32,6 +32,28 @@ commands() {
 	[ -z "$wide" ]
 }
 
+# The options that manual pages describe.
+described() {
+	grep -hE '^\.It .*Fl -' "$@" | grep -oE 'Fl -[a-z][a-z0-9-]*' | sed 's/^Fl -/--/' | sort -u
+}
+
+# What several commands share is described in sprof(1), or in the page of another command that the page names.
+@test "--help and the manual pages have the same options" {
+	local man command pages wrong=
+	man=$(cd "$BATS_TEST_DIRNAME/../../docs/man" && pwd)
+	cd "$BATS_TEST_TMPDIR"
+	for command in $(commands); do
+		"$SPROF" $command --help | sed -nE 's/^ {2,6}(-., )*(--[a-z0-9-]+).*/\2/p' | grep -vxE -e '--(help|usage|version)' | sort -u >help
+		pages=$(sed -nE "s|^\.Xr (sprof[a-z-]*) 1.*|$man/\1.1|p" "$man/sprof-$command.1" | sort -u)
+		wrong+=$(described "$man/sprof-$command.1" $pages | comm -23 help - | sed "s/^/ $command: no page has /")
+		wrong+=$(described "$man/sprof-$command.1" | comm -13 help - | sed "s/^/ $command: there is no /")
+		cat help >>all
+	done
+	wrong+=$(described "$man/sprof.1" | comm -23 - <(sort -u all) | sed "s/^/ no command has /")
+	echo "$wrong"
+	[ -z "$wrong" ]
+}
+
 @test "version is one line" {
 	run "$SPROF" --version
 	[ "$status" -eq 0 ]
