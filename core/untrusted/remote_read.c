@@ -8,12 +8,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -33,12 +35,15 @@
 #define ALLOWANCE_SHARE 10		/* it grows by a tenth of the elapsed time */
 #define GIVEN_UP_NS (60000 * NS_PER_MS)
 #define MAX_GIVEN_UP 4096u
+#define MAX_PROCESSES 256u /* descriptors; of further ones the number alone is known */
 #define MAX_FILE (64u << 20)
 #define MAX_SAID 5u
 #define NONE UINT32_MAX
 
+/* The descriptor tells it from a later process with its number. */
 struct given_up {
 	pid_t pid;
+	int process; /* of pidfd_open(2), or -1 */
 	uint64_t until_ns;
 };
 
@@ -52,7 +57,7 @@ static struct {
 	uint32_t slot;		   /* the slot in use, or NONE */
 	struct given_up *given_up; /* a ring */
 	size_t given_up_capacity;
-	uint32_t nr_listed, next_listed;
+	uint32_t nr_listed, next_listed, nr_processes;
 	uint64_t nr_given_up, allowance_ns, allowed_at_ns;
 } readers = { .lock = PTHREAD_MUTEX_INITIALIZER, .commands = -1, .files = -1, .slot = NONE };
 
@@ -88,6 +93,24 @@ void remote_read_leave(void)
 	readers.slots = NULL;
 }
 
+static void close_process(struct given_up *g)
+{
+	if (g->process < 0)
+		return;
+	close(g->process);
+	g->process = -1;
+	readers.nr_processes--;
+}
+
+static void forget_given_up(void)
+{
+	for (uint32_t i = 0; i < readers.nr_listed; i++)
+		close_process(&readers.given_up[i]);
+	free(readers.given_up);
+	readers.given_up = NULL;
+	readers.given_up_capacity = readers.nr_listed = readers.next_listed = 0;
+}
+
 void remote_read_end(void)
 {
 	if (!readers.slots)
@@ -101,10 +124,8 @@ void remote_read_end(void)
 	kill(readers.starter, SIGKILL); /* the readers die with it */
 	waitpid(readers.starter, NULL, 0);
 	munmap(readers.slots, REMOTE_READERS * sizeof(struct remote_slot));
-	free(readers.given_up);
 	readers.slots = NULL;
-	readers.given_up = NULL;
-	readers.given_up_capacity = readers.nr_listed = readers.next_listed = 0;
+	forget_given_up();
 }
 
 uint64_t remote_read_nr_given_up(void)
@@ -112,12 +133,42 @@ uint64_t remote_read_nr_given_up(void)
 	return readers.nr_given_up;
 }
 
+/* /proc/PID/stat tells when a process was started, but an exec that never ends keeps it back. */
+static int open_process(pid_t pid)
+{
+	int fd = readers.nr_processes < MAX_PROCESSES ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
+
+	readers.nr_processes += fd >= 0;
+	return fd;
+}
+
+static bool has_ended(const struct given_up *g)
+{
+	struct pollfd process = { .fd = g->process, .events = POLLIN };
+
+	return g->process >= 0 && poll(&process, 1, 0) > 0;
+}
+
+static void drop_given_up(struct given_up *g)
+{
+	close_process(g);
+	g->until_ns = 0;
+}
+
 static bool is_given_up(pid_t pid)
 {
-	for (uint32_t i = 0; i < readers.nr_listed; i++)
-		if (readers.given_up[i].pid == pid && readers.given_up[i].until_ns > monotonic_ns())
-			return true;
-	return false;
+	uint64_t now = readers.nr_listed ? monotonic_ns() : 0;
+	bool found = false;
+
+	for (uint32_t i = 0; i < readers.nr_listed; i++) {
+		struct given_up *g = &readers.given_up[i];
+
+		if (g->until_ns > now && g->pid == pid && !has_ended(g))
+			found = true;
+		else if (g->until_ns <= now || g->pid == pid)
+			drop_given_up(g);
+	}
+	return found;
 }
 
 static void give_up(pid_t pid, uint64_t waited_ns)
@@ -128,9 +179,10 @@ static void give_up(pid_t pid, uint64_t waited_ns)
 		readers.next_listed = readers.nr_listed++;
 	} else {
 		readers.next_listed = (readers.next_listed + 1) % MAX_GIVEN_UP;
+		close_process(&readers.given_up[readers.next_listed]);
 	}
 	readers.given_up[readers.next_listed] =
-		(struct given_up){ pid, monotonic_ns() + GIVEN_UP_NS };
+		(struct given_up){ pid, open_process(pid), monotonic_ns() + GIVEN_UP_NS };
 	if (++readers.nr_given_up <= MAX_SAID)
 		log_warning("a read of the memory of process %d did not return within %" PRIu64
 			    " ms: it is left alone",

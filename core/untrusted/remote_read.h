@@ -3,7 +3,8 @@
  * (maps, cmdline, environ). Such a read may never return: the page may be handed to userfaultfd(2)
  * or lie in a file whose FUSE server does not answer, and the process may hold the lock of its own
  * memory. So child processes, the readers, make these reads. One that does not answer in time is
- * left behind, and its target is given up: it is not read again for a minute.
+ * left behind, and its target is given up: it is not read again for a minute. A later process with
+ * the same number is.
  */
 #ifndef SPROF_REMOTE_READ_H
 #define SPROF_REMOTE_READ_H

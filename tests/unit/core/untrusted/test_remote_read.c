@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/sched.h>
 #include <linux/userfaultfd.h>
 #include <signal.h>
 #include <stdio.h>
@@ -10,6 +11,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -198,6 +200,52 @@ static void read_that_never_returns_is_given_up(void **state)
 	end_process(sound);
 }
 
+/* A process like sound_process() with a number that is free; 0 where that is not allowed. */
+static pid_t process_with_number(pid_t wanted)
+{
+	struct clone_args args = {
+		.exit_signal = SIGCHLD,
+		.set_tid = (uintptr_t)&wanted,
+		.set_tid_size = 1,
+	};
+	long pid = syscall(SYS_clone3, &args, sizeof(args));
+
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		pause();
+		_exit(0);
+	}
+	return pid > 0 ? (pid_t)pid : 0;
+}
+
+/* Else a user could have processes of others left out by ending processes of their own. */
+static void another_process_with_the_number_of_one_given_up_is_read(void **state)
+{
+	const struct timespec tick = { .tv_nsec = 20000000 }; /* of the clock of starts: 10 ms */
+	pid_t stuck = stuck_process(), other;
+	unsigned char got[16];
+	FILE *f;
+
+	(void)state;
+	if (!stuck)
+		skip();
+	nanosleep(&tick, NULL);
+	assert_int_equal(remote_read(stuck, (uintptr_t)pages, got, 16), -ETIMEDOUT);
+	end_process(stuck);
+	other = process_with_number(stuck);
+	if (!other) {
+		print_message("[  SKIPPED ] a process cannot be given a number: %s\n",
+			      strerror(errno));
+		skip();
+	}
+	assert_int_equal(other, stuck);
+	assert_int_equal(remote_read(other, (uintptr_t)pages, got, 16), 16);
+	f = remote_open(other, "maps");
+	assert_non_null(f);
+	fclose(f);
+	end_process(other);
+}
+
 /* Their number is about that of the readers, and they take turns. */
 static void many_that_never_return_cost_little_more_than_one(void **state)
 {
@@ -234,6 +282,7 @@ int main(void)
 		cmocka_unit_test(file_of_proc_is_read_by_lines),
 		cmocka_unit_test(link_of_proc_leads_to_its_file),
 		cmocka_unit_test(read_that_never_returns_is_given_up),
+		cmocka_unit_test(another_process_with_the_number_of_one_given_up_is_read),
 		cmocka_unit_test(many_that_never_return_cost_little_more_than_one),
 	};
 
