@@ -79,33 +79,51 @@ static uint32_t *find_files(const struct profile *p)
 
 /*
  * Frames by file: those of module m, if it is the first with its file, are first[m]...first[m+1].
- * Frames that begin runs are not among them: runs go with the frames near which they were found.
+ * Frames that begin runs are apart: runs go with the frames near which they were found.
  */
 struct frames {
 	uint32_t *first, *frames;
 };
 
-static void frames_init(struct frames *f, const struct profile *p)
+/* Both kinds: [0] single frames, [1] those that begin runs. */
+static void frames_init(struct frames f[2], const struct profile *p)
 {
 	uint32_t *files = find_files(p);
 
-	f->first = xcalloc(p->nr_modules + 2, sizeof(*f->first));
-	f->frames = xcalloc(p->nr_frames + 1, sizeof(*f->frames));
-	for (size_t i = 0; i < p->nr_frames; i++)
-		if (!p->modules[p->frames[i].module].begins_runs)
-			f->first[files[p->frames[i].module] + 2]++;
-	for (size_t m = 2; m < p->nr_modules + 2; m++)
-		f->first[m] += f->first[m - 1];
-	for (size_t i = 0; i < p->nr_frames; i++)
-		if (!p->modules[p->frames[i].module].begins_runs)
-			f->frames[f->first[files[p->frames[i].module] + 1]++] = (uint32_t)i;
+	for (int runs = 0; runs < 2; runs++) {
+		f[runs].first = xcalloc(p->nr_modules + 2, sizeof(*f->first));
+		f[runs].frames = xcalloc(p->nr_frames + 1, sizeof(*f->frames));
+	}
+	for (size_t i = 0; i < p->nr_frames; i++) {
+		uint32_t m = p->frames[i].module;
+
+		f[p->modules[m].begins_runs != 0].first[files[m] + 2]++;
+	}
+	for (int runs = 0; runs < 2; runs++)
+		for (size_t m = 2; m < p->nr_modules + 2; m++)
+			f[runs].first[m] += f[runs].first[m - 1];
+	for (size_t i = 0; i < p->nr_frames; i++) {
+		uint32_t m = p->frames[i].module;
+		struct frames *of = &f[p->modules[m].begins_runs != 0];
+
+		of->frames[of->first[files[m] + 1]++] = (uint32_t)i;
+	}
 	free(files);
 }
 
-static void frames_fini(struct frames *f)
+static void frames_fini(struct frames f[2])
 {
-	free(f->first);
-	free(f->frames);
+	for (int runs = 0; runs < 2; runs++) {
+		free(f[runs].first);
+		free(f[runs].frames);
+	}
+}
+
+/* The frames of one kind of a file. */
+static const uint32_t *frames_of(const struct frames *f, size_t module, size_t *ret_nr)
+{
+	*ret_nr = f->first[module + 1] - f->first[module];
+	return f->frames + f->first[module];
 }
 
 bool names_folder_has(const struct profile_module *m)
@@ -180,6 +198,22 @@ static void kept_init(struct kept_frames *k, const struct profile *p,
 				sorted[k->nr[runs]++] =
 					(struct by_address){ p->frames[i].address, (uint32_t)i };
 		}
+		qsort(sorted, k->nr[runs], sizeof(*sorted), compare);
+		k->sorted[runs] = sorted;
+	}
+}
+
+/* The same of a profile whose frames are sorted by file. */
+static void kept_init_by_file(struct kept_frames *k, const struct profile *p,
+			      const struct frames f[2], uint32_t module)
+{
+	*k = (struct kept_frames){ .p = p };
+	for (int runs = 0; runs < 2; runs++) {
+		const uint32_t *frames = frames_of(&f[runs], module, &k->nr[runs]);
+		struct by_address *sorted = xcalloc(k->nr[runs] + 1, sizeof(*sorted));
+
+		for (size_t i = 0; i < k->nr[runs]; i++)
+			sorted[i] = (struct by_address){ p->frames[frames[i]].address, frames[i] };
 		qsort(sorted, k->nr[runs], sizeof(*sorted), compare);
 		k->sorted[runs] = sorted;
 	}
@@ -279,22 +313,23 @@ static void name_module(const struct profile *kept, struct profile *p, uint32_t 
 
 void names_folder_read(int names, struct profile *p, bool *known)
 {
-	struct frames f;
+	struct frames f[2];
 
-	frames_init(&f, p);
+	frames_init(f, p);
 	for (size_t m = 0; m < p->nr_modules; m++) {
-		size_t nr = f.first[m + 1] - f.first[m];
 		struct profile *kept = NULL;
+		size_t nr;
+		const uint32_t *frames = frames_of(&f[0], m, &nr);
 
 		if (nr && names_folder_has(&p->modules[m]))
 			kept = read_names(names, &p->modules[m]);
 		if (kept)
-			name_module(kept, p, (uint32_t)m, f.frames + f.first[m], nr, known);
+			name_module(kept, p, (uint32_t)m, frames, nr, known);
 		if (kept && known)
 			mark_used(names, &p->modules[m]);
 		profile_free(kept);
 	}
-	frames_fini(&f);
+	frames_fini(f);
 }
 
 /* Puts a frame, with its names, into the vocabulary of a file of names. */
@@ -353,7 +388,7 @@ static int create_file(struct names_file *f, int names, const char *next,
 }
 
 static int write_file(int names, const struct kept_frames *kept, const struct profile *p,
-		      uint32_t module)
+		      const struct frames frames[2], uint32_t module)
 {
 	struct kept_frames new;
 	char name[NAME_SIZE], next[NAME_SIZE + 8];
@@ -365,7 +400,7 @@ static int write_file(int names, const struct kept_frames *kept, const struct pr
 	err = create_file(&f, names, next, p, module);
 	if (err)
 		return err;
-	kept_init(&new, p, &p->modules[module]);
+	kept_init_by_file(&new, p, frames, module);
 	for (int runs = 0; runs < 2; runs++) {
 		if (kept->p)
 			add_frames(&f, kept, &new, runs);
@@ -394,19 +429,24 @@ static bool has_all(const struct kept_frames *kept, const struct profile *p, con
 	return all;
 }
 
-static int write_module(int names, const struct profile *p, uint32_t module, const uint32_t *frames,
-			size_t nr)
+static int write_module(int names, const struct profile *p, const struct frames f[2],
+			uint32_t module)
 {
-	struct profile *kept = read_names(names, &p->modules[module]);
 	struct kept_frames k = { 0 };
+	struct profile *kept;
+	size_t nr;
+	const uint32_t *frames = frames_of(&f[0], module, &nr);
 	int err = 0;
 
+	if (!nr || !names_folder_has(&p->modules[module]))
+		return 0;
+	kept = read_names(names, &p->modules[module]);
 	if (kept)
 		kept_init(&k, kept, &p->modules[module]);
 	if (kept && has_all(&k, p, frames, nr))
 		mark_used(names, &p->modules[module]);
 	else
-		err = write_file(names, &k, p, module);
+		err = write_file(names, &k, p, f, module);
 	kept_fini(&k);
 	profile_free(kept);
 	return err;
@@ -414,18 +454,15 @@ static int write_module(int names, const struct profile *p, uint32_t module, con
 
 int names_folder_write(int names, const struct profile *p)
 {
-	struct frames f;
+	struct frames f[2];
 	int first = 0;
 
-	frames_init(&f, p);
+	frames_init(f, p);
 	for (size_t m = 0; m < p->nr_modules; m++) {
-		size_t nr = f.first[m + 1] - f.first[m];
-		int err = 0;
+		int err = write_module(names, p, f, (uint32_t)m);
 
-		if (nr && names_folder_has(&p->modules[m]))
-			err = write_module(names, p, (uint32_t)m, f.frames + f.first[m], nr);
 		first = first ? first : err;
 	}
-	frames_fini(&f);
+	frames_fini(f);
 	return first;
 }

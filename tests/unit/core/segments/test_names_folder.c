@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include "core/base/clock.h"
 #include "core/profile/profile.h"
 #include "core/segments/names_folder.h"
 
@@ -180,6 +181,39 @@ static void a_file_with_many_paths_is_written_once(void **state)
 	close(names);
 }
 
+/* The CPU time of writing names of `nr_files` files with one frame each, and of a large one. */
+static uint64_t cost_of_files(unsigned int nr_files, unsigned int nr_frames)
+{
+	struct profile *p = profile_new();
+	int names = open_names();
+	uint32_t large = add_file(p, "/usr/bin/large", 2, 5);
+	uint64_t start_ns;
+
+	for (unsigned int i = 0; i < nr_frames; i++)
+		profile_frame(p, large, i);
+	for (unsigned int i = 0; i < nr_files; i++)
+		profile_frame(p, add_file(p, "/tmp/x", 1, 10 + i), 1);
+	start_ns = thread_cpu_ns();
+	assert_int_equal(names_folder_write(names, p), 0);
+	start_ns = thread_cpu_ns() - start_ns;
+	assert_int_equal(system("rm -r names"), 0);
+	profile_free(p);
+	close(names);
+	return start_ns;
+}
+
+/* Users may run thousands of small files beside large programs of others. */
+static void a_file_costs_what_its_own_frames_cost(void **state)
+{
+	uint64_t files, large, both;
+
+	(void)state;
+	files = cost_of_files(1000, 0);
+	large = cost_of_files(0, 400000);
+	both = cost_of_files(1000, 400000);
+	assert_in_range(both, 0, 4 * (files + large));
+}
+
 /* Adds a run of addresses [from, to) with one name, as the symbolizer tells it. */
 static void add_run(struct profile *p, uint32_t module, uint64_t from, uint64_t to,
 		    const char *name)
@@ -298,6 +332,7 @@ int main(void)
 		IN_DIRECTORY(names_that_are_used_are_marked),
 		IN_DIRECTORY(names_of_another_file_with_that_build_id_are_not_taken),
 		IN_DIRECTORY(a_file_with_many_paths_is_written_once),
+		IN_DIRECTORY(a_file_costs_what_its_own_frames_cost),
 		IN_DIRECTORY(what_is_not_a_file_of_names_is_left_alone),
 	};
 
