@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
+#include "core/base/number_map.h"
 #include "core/base/path.h"
 #include "core/profile/copy.h"
 #include "core/profile/facts.h"
@@ -22,6 +23,17 @@
 #define SERIES_MAX 256	      /* in one set */
 #define SET_SAMPLES 200000    /* no further process is added to a set that has so many */
 #define NO_PROCESS UINT64_MAX /* of samples without a thread */
+
+/* Samples sorted by process, and where their sets go. */
+struct cutter {
+	const struct profile *p;
+	struct profile_sample *samples;
+	const uint64_t *processes; /* of each sample */
+	struct number_map names;   /* find_names() */
+	const struct push_labels *own;
+	int (*emit)(void *context, const struct push_set *set);
+	void *context;
+};
 
 /* As the report calls it: all unnamed frames of a file are one function, "[libx.so]". */
 static char *unnamed(const struct profile *p, uint32_t frame)
@@ -64,22 +76,26 @@ static void set_number(struct push_labels *labels, const char *key, uint64_t num
 	push_labels_set(labels, key, text);
 }
 
-/* What the main thread is called, or else the first one. */
-static const char *comm_of(const struct profile *p, uint64_t process)
+static bool is_main(const struct profile_thread *t)
 {
-	const char *first = "";
+	return t->tid == t->pid;
+}
+
+/* By process, the thread that it is called after: the main one, or else the first with a name. */
+static struct number_map find_names(const struct profile *p)
+{
+	struct number_map names = { 0 };
 
 	for (size_t i = 0; i < p->nr_threads; i++) {
-		const struct profile_thread *t = &p->threads[i];
+		const struct profile_thread *t = &p->threads[i], *before;
+		bool is_new;
+		uint32_t *at = number_map_at(&names, hosts_process(t), &is_new);
 
-		if (hosts_process(t) != process)
-			continue;
-		if (t->tid == t->pid)
-			return profile_str(p, t->comm);
-		if (!*first)
-			first = profile_str(p, t->comm);
+		before = &p->threads[*at];
+		if (is_new || (!is_main(before) && (is_main(t) || !*profile_str(p, before->comm))))
+			*at = (uint32_t)i;
 	}
-	return first;
+	return names;
 }
 
 static const char *text(const struct profile *p, uint64_t id)
@@ -87,11 +103,13 @@ static const char *text(const struct profile *p, uint64_t id)
 	return profile_str(p, (uint32_t)id);
 }
 
-static void label_process(struct push_labels *labels, const struct profile *p, uint64_t process)
+static void label_process(struct push_labels *labels, const struct cutter *c, uint64_t process)
 {
+	const struct profile *p = c->p;
 	const struct fact_process *known = facts_find(p, FACT_PROCESS, &process);
 	const struct fact_rank *rank = facts_find(p, FACT_RANK, &process);
-	const char *comm = comm_of(p, process);
+	const uint32_t *thread = number_map_find(&c->names, process);
+	const char *comm = thread ? profile_str(p, p->threads[*thread].comm) : "";
 
 	push_labels_set(labels, "service.name", comm);
 	push_labels_set(labels, "process.executable.name", comm);
@@ -133,16 +151,18 @@ static void label_resource(struct push_labels *labels, const struct profile *p, 
 	push_labels_fini(&said);
 }
 
-static void label(struct push_labels *labels, const struct profile *p, uint64_t process,
-		  const struct push_labels *own)
+static void label(struct push_labels *labels, const struct cutter *c, uint64_t process)
 {
+	const struct push_labels *own = c->own;
+	const struct profile *p = c->p;
+
 	push_labels_set(labels, "service.name", "unknown_service"); /* as OpenTelemetry has it */
 	push_labels_set(labels, "host.name", text(p, p->meta.hostname));
 	/* The user's first, so that no process fills the room for them. */
 	for (size_t i = 0; own && i < own->nr; i++)
 		push_labels_set(labels, own->list[i].key, own->list[i].value);
 	if (process != NO_PROCESS) {
-		label_process(labels, p, process);
+		label_process(labels, c, process);
 		label_resource(labels, p, process);
 	}
 	for (size_t i = 0; own && i < own->nr; i++)
@@ -187,16 +207,6 @@ static struct profile_sample *sort(const struct profile *p, uint64_t **ret_proce
 	return sorted;
 }
 
-/* Samples sorted by process, and where their sets go. */
-struct cutter {
-	const struct profile *p;
-	struct profile_sample *samples;
-	const uint64_t *processes; /* of each sample */
-	const struct push_labels *own;
-	int (*emit)(void *context, const struct push_set *set);
-	void *context;
-};
-
 /* The end of the set that begins at sample `first`: after a whole process. */
 static size_t end_of_set(const struct cutter *c, size_t nr, size_t first)
 {
@@ -239,7 +249,7 @@ static int emit_set(const struct cutter *c, size_t first, const size_t *ends, si
 	};
 	push_name_unnamed(set.p);
 	for (size_t i = 0; i < nr_series; begin = ends[i++]) {
-		label(&series[i].labels, p, c->processes[first + begin], c->own);
+		label(&series[i].labels, c, c->processes[first + begin]);
 		series[i].samples = set.p->samples + begin;
 		series[i].nr_samples = ends[i] - begin;
 	}
@@ -272,13 +282,14 @@ int push_series_each(const struct profile *p, const struct push_labels *own,
 {
 	uint64_t *processes;
 	struct profile_sample *sorted = sort(p, &processes);
-	const struct cutter c = { p, sorted, processes, own, emit, context };
+	struct cutter c = { p, sorted, processes, find_names(p), own, emit, context };
 	int err = 0;
 
 	for (size_t first = 0, end; first < p->nr_samples && !err; first = end) {
 		end = end_of_set(&c, p->nr_samples, first);
 		err = emit_range(&c, first, end);
 	}
+	number_map_fini(&c.names);
 	free(sorted);
 	free(processes);
 	return err;

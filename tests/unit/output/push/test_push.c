@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/clock.h"
 #include "core/profile/profile.h"
 #include "output/push/push_labels.h"
 #include "output/push/receiver.h"
@@ -239,6 +240,80 @@ static void sets_that_are_too_large_are_halved(void **state)
 	check_series(3);  /* less */
 }
 
+static int expect_names(void *context, const struct push_set *set)
+{
+	const char *const *names = context;
+
+	for (size_t i = 0; i < set->nr_series; i++)
+		assert_string_equal(push_labels_find(&set->series[i].labels, "service.name"),
+				    names[i]);
+	return 0;
+}
+
+static void add_thread(struct profile *p, uint32_t pid, uint32_t tid, const char *name,
+		       bool has_sample)
+{
+	const struct profile_sample s = {
+		.weight = 1,
+		.thread = profile_thread(p, pid, tid, profile_cstring(p, name)),
+		.stack = profile_stack(p, NULL, 0),
+	};
+
+	if (has_sample)
+		profile_add_sample(p, &s);
+}
+
+static void a_process_is_called_after_its_main_thread_or_the_first_with_a_name(void **state)
+{
+	static const char *names[] = { "main", "first", "unknown_service" };
+	struct profile *p = profile_new();
+
+	(void)state;
+	add_thread(p, 1, 3, "worker", true);
+	add_thread(p, 2, 5, "", true);
+	add_thread(p, 1, 1, "main", true);
+	add_thread(p, 2, 6, "first", true);
+	add_thread(p, 1, 1, "renamed", true);
+	add_thread(p, 2, 7, "second", true);
+	add_thread(p, 9, 9, "", true);
+	assert_int_equal(push_series_each(p, NULL, expect_names, names), 0);
+	profile_free(p);
+}
+
+static int ignore(void *context, const struct push_set *set)
+{
+	(void)context, (void)set;
+	return 0;
+}
+
+static uint64_t cost_of_series(uint32_t nr_processes, uint32_t nr_threads)
+{
+	struct profile *p = profile_new();
+	uint64_t start_ns;
+
+	for (uint32_t i = 1; i <= nr_processes; i++)
+		add_thread(p, i, i + 1, "sampled", true); /* not the main thread */
+	for (uint32_t i = 1; i <= nr_threads; i++)
+		add_thread(p, 1u << 22, i, "other", false);
+	start_ns = thread_cpu_ns();
+	assert_int_equal(push_series_each(p, NULL, ignore, NULL), 0);
+	start_ns = thread_cpu_ns() - start_ns;
+	profile_free(p);
+	return start_ns;
+}
+
+/* A user may start thousands of each. */
+static void many_processes_beside_many_threads_cost_no_more_than_both(void **state)
+{
+	uint64_t processes, threads, both;
+
+	(void)state;
+	processes = cost_of_series(3000, 0);
+	threads = cost_of_series(10, 300000);
+	both = cost_of_series(3000, 300000);
+	assert_in_range(both, 0, 4 * (processes + threads) + 100000000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -249,6 +324,9 @@ int main(void)
 		cmocka_unit_test(a_request_comes_back_from_bytes),
 		cmocka_unit_test(series_hold_every_sample_once),
 		cmocka_unit_test(sets_that_are_too_large_are_halved),
+		cmocka_unit_test(
+			a_process_is_called_after_its_main_thread_or_the_first_with_a_name),
+		cmocka_unit_test(many_processes_beside_many_threads_cost_no_more_than_both),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
