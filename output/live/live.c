@@ -19,7 +19,12 @@
 #define SETTLED 1      /* waits for no round */
 #define URGENT_PART 50 /* a round is urgent if more than 1/50 of the samples wait for it */
 
-const struct live_limits live_limits_default = { 1u << 18, 1u << 24 };
+const struct live_limits live_limits_default = {
+	.threads = 1u << 18,
+	.stack_frames = 1u << 24,
+	.entries = 1u << 20,
+	.string_bytes = 64u << 20,
+};
 
 struct live {
 	struct sink sink;  /* first: the hooks cast back */
@@ -28,8 +33,10 @@ struct live {
 	struct slices *slices;
 	struct live_limits limits;
 	uint32_t own_pid;
-	uint32_t left_out;     /* the stack of samples without room */
-	uint32_t other_thread; /* PROFILE_NONE: not needed so far */
+	uint32_t left_out;	 /* the stack of samples without room */
+	uint32_t left_out_frame; /* its frame */
+	uint32_t other_thread;	 /* PROFILE_NONE: not needed so far */
+	size_t string_bytes;
 	uint64_t nr_samples;
 	pthread_mutex_t lock;
 	/* Frames that need names, see live_round_new(). */
@@ -49,11 +56,24 @@ static struct live *lock_of(struct sink *sink)
 	return l;
 }
 
+/* Is there no room for a stack that is not there yet? Targets choose names and addresses. */
+static bool is_full(const struct live *l)
+{
+	return l->p->nr_stacks_left_out || l->p->nr_frames >= l->limits.entries ||
+	       l->p->nr_modules >= l->limits.entries || l->p->nr_strings >= l->limits.entries ||
+	       l->string_bytes >= l->limits.string_bytes;
+}
+
 static uint32_t sink_string(struct sink *sink, const char *s, size_t length)
 {
 	struct live *l = lock_of(sink);
-	uint32_t id = l->into->string(l->into, s, length);
+	size_t nr = l->p->nr_strings;
+	uint32_t id = 0;
 
+	if (nr < l->limits.entries && l->string_bytes < l->limits.string_bytes)
+		id = l->into->string(l->into, s, length);
+	if (l->p->nr_strings > nr)
+		l->string_bytes += length;
 	pthread_mutex_unlock(&l->lock);
 	return id;
 }
@@ -61,8 +81,10 @@ static uint32_t sink_string(struct sink *sink, const char *s, size_t length)
 static uint32_t sink_module(struct sink *sink, const struct profile_module *module)
 {
 	struct live *l = lock_of(sink);
-	uint32_t id = l->into->module(l->into, module);
+	uint32_t id = l->p->frames[l->left_out_frame].module;
 
+	if (!is_full(l))
+		id = l->into->module(l->into, module);
 	pthread_mutex_unlock(&l->lock);
 	return id;
 }
@@ -84,8 +106,10 @@ static uint32_t sink_thread(struct sink *sink, uint32_t pid, uint32_t tid, uint3
 static uint32_t sink_frame(struct sink *sink, uint32_t module, uint64_t address)
 {
 	struct live *l = lock_of(sink);
-	uint32_t id = l->into->frame(l->into, module, address);
+	uint32_t id = l->left_out_frame;
 
+	if (!is_full(l))
+		id = l->into->frame(l->into, module, address);
 	pthread_mutex_unlock(&l->lock);
 	return id;
 }
@@ -93,8 +117,12 @@ static uint32_t sink_frame(struct sink *sink, uint32_t module, uint64_t address)
 static uint32_t sink_stack(struct sink *sink, const uint32_t *frames, size_t nr)
 {
 	struct live *l = lock_of(sink);
-	uint32_t id = l->into->stack(l->into, frames, nr);
+	uint32_t id = l->left_out;
 
+	if (!is_full(l))
+		id = l->into->stack(l->into, frames, nr);
+	else
+		l->p->nr_stacks_left_out++;
 	pthread_mutex_unlock(&l->lock);
 	return id;
 }
@@ -201,7 +229,6 @@ static struct profile_meta meta_of(struct profile *p, const struct live_meta *m)
 struct live *live_new(const struct live_meta *meta, const struct live_limits *limits)
 {
 	struct live *l = xcalloc(1, sizeof(*l));
-	uint32_t marker;
 
 	l->p = profile_new();
 	l->p->meta = meta_of(l->p, meta);
@@ -212,8 +239,8 @@ struct live *live_new(const struct live_meta *meta, const struct live_limits *li
 	l->own_pid = (uint32_t)meta->own_pid;
 	l->other_thread = PROFILE_NONE;
 	l->round = SETTLED + 1;
-	marker = profile_marker_frame(l->p, MARKER_OVER_LIMIT);
-	l->left_out = profile_stack(l->p, &marker, 1);
+	l->left_out_frame = profile_marker_frame(l->p, MARKER_OVER_LIMIT);
+	l->left_out = profile_stack(l->p, &l->left_out_frame, 1);
 	pthread_mutex_init(&l->lock, NULL);
 	l->sink = (struct sink){
 		.string = sink_string,

@@ -27,9 +27,14 @@ struct live_meta {
 	pid_t own_pid;			      /* its samples are left out */
 };
 
-/* Beyond this many, new threads and stacks share one that stands for all that had no room. */
+/*
+ * Beyond this many, new threads and stacks share one that stands for all that had no room. Once a
+ * stack had none, nothing is kept for further ones.
+ */
 struct live_limits {
 	size_t threads, stack_frames;
+	size_t entries;	     /* of each of the tables of frames, modules and strings */
+	size_t string_bytes; /* strings beyond it are empty */
 };
 
 extern const struct live_limits live_limits_default;

@@ -1,6 +1,8 @@
 /* A source is played by the tests: what it puts into the sink is what a copy must hold. */
 #include "tests/unit/unit.h"
 
+#include <malloc.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "core/base/alloc.h"
@@ -192,7 +194,12 @@ static void a_round_is_urgent_if_many_samples_wait_for_it(void **state)
 
 static void a_limit_of_threads_and_stacks_is_told(void **state)
 {
-	const struct live_limits few = { .threads = 3, .stack_frames = 12 };
+	const struct live_limits few = {
+		.threads = 3,
+		.stack_frames = 12,
+		.entries = 1000,
+		.string_bytes = 1000,
+	};
 	struct live *live = new_live(&few);
 	struct sink *sink = live_sink(live);
 	struct live_state now;
@@ -210,6 +217,81 @@ static void a_limit_of_threads_and_stacks_is_told(void **state)
 		weight += p->samples[i].weight;
 	assert_int_equal(weight, 500);
 	profile_free(p);
+	live_free(live);
+}
+
+/* A target whose code is everywhere; the weight of its samples is kept. */
+static struct profile *overfill(const struct live_limits *limits, struct live_state *ret_state)
+{
+	struct live *live = new_live(limits);
+	struct sink *sink = live_sink(live);
+	struct profile *p;
+	uint64_t weight = 0;
+	char path[32];
+
+	for (uint32_t i = 0; i < 1000; i++) {
+		snprintf(path, sizeof(path), "/bin/%u", i);
+		add(sink, stack_of(sink, path, i, i + 100), PID, START);
+	}
+	p = live_copy(live, ret_state);
+	for (size_t i = 0; i < p->nr_samples; i++)
+		weight += p->samples[i].weight;
+	assert_int_equal(weight, 10000);
+	live_free(live);
+	return p;
+}
+
+static void frames_modules_and_strings_have_limits(void **state)
+{
+	struct live_limits limits = live_limits_default;
+	struct live_state now;
+	struct profile *p;
+
+	(void)state;
+	limits.entries = 100;
+	p = overfill(&limits, &now);
+	assert_true(now.stacks_full);
+	assert_in_range(p->nr_frames, 10, 101);
+	assert_in_range(p->nr_modules, 10, 101);
+	assert_in_range(p->nr_strings, 10, 110);
+	profile_free(p);
+	limits = live_limits_default;
+	limits.string_bytes = 500;
+	p = overfill(&limits, &now);
+	assert_true(now.stacks_full);
+	assert_in_range(p->nr_strings, 10, 110);
+	profile_free(p);
+	p = overfill(&live_limits_default, &now);
+	assert_false(now.stacks_full);
+	assert_int_equal(p->nr_frames, 2000);
+	profile_free(p);
+}
+
+static size_t memory_in_use(void)
+{
+	struct mallinfo2 m = mallinfo2();
+
+	return m.uordblks + m.hblkhd;
+}
+
+/* The source asks for frames before it asks for a stack of them. */
+static void no_memory_is_taken_for_stacks_without_room(void **state)
+{
+	struct live_limits limits = live_limits_default;
+	struct live *live;
+	struct sink *sink;
+	size_t before;
+
+	(void)state;
+	limits.stack_frames = 12;
+	live = new_live(&limits);
+	sink = live_sink(live);
+	for (uint32_t i = 0; i < 10; i++)
+		stack_of(sink, "/bin/a", 2 * i, 2 * i + 1);
+	before = memory_in_use();
+	for (uint32_t i = 10; i < 100000; i++)
+		stack_of(sink, "/bin/a", 2 * i, 2 * i + 1);
+	assert_in_range(memory_in_use(), 0, before + 1000);
 	live_free(live);
 }
 
@@ -247,6 +329,8 @@ int main(void)
 		cmocka_unit_test(frames_get_their_names_in_rounds),
 		cmocka_unit_test(a_round_is_urgent_if_many_samples_wait_for_it),
 		cmocka_unit_test(a_limit_of_threads_and_stacks_is_told),
+		cmocka_unit_test(frames_modules_and_strings_have_limits),
+		cmocka_unit_test(no_memory_is_taken_for_stacks_without_room),
 		cmocka_unit_test(a_row_opens_into_its_callees_and_callers),
 	};
 
