@@ -4,6 +4,7 @@
  */
 #include "output/text/cells.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 #include "core/base/buffer.h"
@@ -20,11 +21,17 @@ static void add_quoted(struct buffer *b, const char *s, size_t n)
 	buffer_add_char(b, '"');
 }
 
+/* Would a reader of tables take the text for anything but text? */
+static bool is_special(const char *text, char separator)
+{
+	return *text && (strchr("=+-@", *text) || (*text == '"' && separator != ','));
+}
+
 void cells_add_text(struct buffer *b, char separator, const char *text)
 {
 	struct buffer clean = { 0 };
 
-	if (*text && strchr("=+-@", *text))
+	if (is_special(text, separator))
 		buffer_add_char(&clean, '\'');
 	text_add_clean(&clean, text, strlen(text));
 	if (separator == ',')

@@ -12,7 +12,8 @@ struct buffer;
 /*
  * Appends text, cleaned (text.h) so that it holds no line end and no tab; in double quotes if
  * commas separate. Spreadsheets run a text that begins with = + - or @ as a formula, so it gets a '
- * in front.
+ * in front. So does a text that begins with " between tabs: most readers would take it for a quoted
+ * one, which may hold a formula, and does not end at the next tab or line end.
  */
 void cells_add_text(struct buffer *b, char separator, const char *text);
 void cells_add_number(struct buffer *b, char separator, uint64_t number);

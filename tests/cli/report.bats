@@ -106,7 +106,7 @@ tree() { # options: "total self function" of every line of the tree
 		"$SPROF" report --tree --json $f >tree.json 2>/dev/null
 		python3 - <<-'END'
 		import csv, json, re
-		plain = lambda s: re.sub(r"^'([=+@-])", r"\1", s)
+		plain = lambda s: re.sub(r"^'([=+@\"-])", r"\1", s)
 		want = json.load(open("json"))["rows"]
 		for name, options in ("csv", {}), ("tsv", {"delimiter": "\t", "quoting": csv.QUOTE_NONE}):
 		    got = list(csv.DictReader(open(name, newline=""), **options))

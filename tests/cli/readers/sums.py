@@ -149,7 +149,7 @@ def read_cells(path, column, **dialect):
     rows = list(csv.DictReader(open(path, newline=""), **dialect))
     names = {}
     for row in rows:
-        names[row["id"]] = names.get(row["parent"], []) + [re.sub(r"^'([=+@-])", r"\1", row["function"])]
+        names[row["id"]] = names.get(row["parent"], []) + [re.sub(r"^'([=+@\"-])", r"\1", row["function"])]
     for row in rows:
         yield names[row["id"]][1:], int(row["self"])
 
