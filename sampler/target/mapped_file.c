@@ -1,12 +1,14 @@
 /*
- * A hash table by (device, inode). A file that was overwritten leaves the hash, so its next mapping
- * gets a new entry, but keeps its index. The index of a released file rests before it is reused:
- * until then, a walk that is under way and samples that wait may still name it.
+ * A hash table by (device, inode), and by user where these two do not tell files apart. A file that
+ * was overwritten leaves the hash, so its next mapping gets a new entry, but keeps its index. The
+ * index of a released file rests before it is reused: until then, a walk that is under way and
+ * samples that wait may still name it.
  */
 #include "sampler/target/mapped_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +16,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "core/base/hash_table.h"
@@ -31,6 +34,7 @@ static char over_limit_path[] = "[over a limit]";
 
 struct file_key {
 	uint64_t dev, ino; /* runtime code: 0 and the pid; vdso: 0 and UINT64_MAX */
+	uint64_t user;	   /* 0: of all users; else one more than the user, see has_twins */
 };
 
 struct file_entry {
@@ -232,29 +236,28 @@ void file_table_turn(struct file_table *t, bool forget)
 }
 
 /* Finds or makes the entry of a key. Of a new one, only the key and the user are filled. */
-static struct mapped_file *get(struct file_table *t, uint64_t dev, uint64_t ino, uint32_t user,
+static struct mapped_file *get(struct file_table *t, const struct file_key *key, uint32_t user,
 			       bool *ret_new)
 {
-	struct file_key key = { .dev = dev, .ino = ino };
 	struct file_entry *e;
 
 	*ret_new = false;
-	HASH_FIND(hh, t->by_key, &key, sizeof(key), e);
+	HASH_FIND(hh, t->by_key, key, sizeof(*key), e);
 	if (e)
 		return &e->file;
 	if (!take_share(t, user))
 		return &t->over_limit;
 	e = take_entry(t);
-	e->key = key;
+	e->key = *key;
 	e->file.user = user;
 	e->file.reader = &t->reader;
 	e->file.number = ++t->last_number;
 	t->nr_added++;
 	e->file.sink_id = PROFILE_NONE;
-	e->file.dev = dev;
-	e->file.ino = ino;
+	e->file.dev = key->dev;
+	e->file.ino = key->ino;
 	e->file.fd = -ENOENT;
-	HASH_ADD(hh, t->by_key, key, sizeof(key), e);
+	HASH_ADD(hh, t->by_key, key, sizeof(*key), e);
 	*ret_new = true;
 	return &e->file;
 }
@@ -267,6 +270,20 @@ static void forget_key(struct file_table *t, struct mapped_file *file)
 	if (!e->forgotten)
 		HASH_DEL(t->by_key, e);
 	e->forgotten = true;
+}
+
+/*
+ * Mappings of all subvolumes of a btrfs show one device, and each subvolume numbers its files
+ * itself. Everybody may make one, so a user can have a file with the device and inode of anybody
+ * else's program. The file itself shows the device of its subvolume.
+ */
+static void tell_twins(struct mapped_file *file, const struct stat *st)
+{
+	struct statfs fs;
+
+	file->has_twins = !fstatfs(file->fd, &fs) && fs.f_type == BTRFS_SUPER_MAGIC;
+	if (file->has_twins)
+		file->dev = st->st_dev;
 }
 
 static void open_file(struct mapped_file *file, const struct file_mapping *m)
@@ -284,6 +301,7 @@ static void open_file(struct mapped_file *file, const struct file_mapping *m)
 	if (file->fd >= 0 && !fstat(file->fd, &st)) {
 		file->changed = st.st_mtim;
 		file->size_bytes = (uint64_t)st.st_size;
+		tell_twins(file, &st);
 	}
 	mapped_file_read_elf(file);
 }
@@ -314,13 +332,19 @@ bool mapped_file_is_overwritten(const struct mapped_file *file)
 struct mapped_file *file_table_add(struct file_table *t, const struct file_mapping *m,
 				   bool *ret_new)
 {
-	struct mapped_file *file = get(t, m->dev, m->ino, m->user, ret_new);
-	/* One user's mapping that is gone must not keep the file from others. */
-	bool is_stale = !*ret_new && file->fd == -ESTALE && file->user != m->user;
+	struct file_key key = { .dev = m->dev, .ino = m->ino };
+	struct mapped_file *file = get(t, &key, m->user, ret_new);
+	bool is_stale;
 
+	if (!*ret_new && file->has_twins && file->user != m->user) {
+		key.user = (uint64_t)m->user + 1;
+		file = get(t, &key, m->user, ret_new);
+	}
+	/* One user's mapping that is gone must not keep the file from others. */
+	is_stale = !*ret_new && file->fd == -ESTALE && file->user != m->user;
 	if (is_stale || (!*ret_new && mapped_file_is_overwritten(file))) {
 		forget_key(t, file);
-		file = get(t, m->dev, m->ino, m->user, ret_new);
+		file = get(t, &key, m->user, ret_new);
 	}
 	if (*ret_new)
 		open_file(file, m);
@@ -352,7 +376,8 @@ struct mapped_file *file_table_add_memfd(struct file_table *t, const struct file
 struct mapped_file *file_table_add_runtime(struct file_table *t, pid_t pid, uint32_t user,
 					   bool *ret_new)
 {
-	struct mapped_file *file = get(t, 0, (uint64_t)pid, user, ret_new);
+	struct mapped_file *file =
+		get(t, &(struct file_key){ .ino = (uint64_t)pid }, user, ret_new);
 
 	if (*ret_new)
 		become_runtime_code(file, pid);
@@ -361,7 +386,7 @@ struct mapped_file *file_table_add_runtime(struct file_table *t, pid_t pid, uint
 
 struct mapped_file *file_table_add_vdso(struct file_table *t, bool *ret_new)
 {
-	struct mapped_file *file = get(t, 0, UINT64_MAX, 0, ret_new);
+	struct mapped_file *file = get(t, &(struct file_key){ .ino = UINT64_MAX }, 0, ret_new);
 
 	if (*ret_new) {
 		file->kind = MODULE_VDSO;

@@ -32,7 +32,10 @@ struct mapped_file {
 	enum module_kind kind;
 	char *path; /* in the target's mount namespace */
 	pid_t pid;  /* MODULE_JIT: whose */
+	/* As its mappings show them; on btrfs the device is that which the file itself shows. */
 	uint64_t dev, ino;
+	/* Mappings of another file may show the same ones, so each user has an entry. */
+	bool has_twins;
 	uint8_t build_id[BUILD_ID_MAX];
 	uint8_t build_id_size;
 	/* Its headers or its unwind table could not be read (table_builder.h). */
