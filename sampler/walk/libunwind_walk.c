@@ -18,12 +18,13 @@ int UNW_OBJ(dwarf_search_unwind_table)(unw_addr_space_t as, unw_word_t ip, unw_d
 
 /* The one entry of the search table: {start of the function, its FDE}, relative to the start. */
 #define TABLE_ADDRESS 0xfffff00000000000ull
+#define WALL_FACTOR 4 /* by which a walk may take longer than its CPU time */
 
 struct libunwind_walk {
 	struct libunwind_modules *modules;
 	unw_addr_space_t space;
-	uint64_t sample_space; /* that libunwind's cache is valid for */
-	uint64_t until_ns;
+	uint64_t sample_space;			   /* that libunwind's cache is valid for */
+	uint64_t limit_ns, start_ns, start_cpu_ns; /* libunwind_walk_limit() */
 	/* of the current walk */
 	const struct snapshot_sample *sample;
 	const struct walk_regs *regs; /* at its start */
@@ -160,7 +161,7 @@ struct libunwind_walk *libunwind_walk_new(struct libunwind_modules *modules)
 	struct libunwind_walk *walk = xcalloc(1, sizeof(*walk));
 
 	walk->modules = modules;
-	walk->until_ns = UINT64_MAX;
+	walk->limit_ns = UINT64_MAX;
 	walk->space = unw_create_addr_space(&accessors, 0);
 	if (!walk->space) {
 		free(walk);
@@ -210,9 +211,21 @@ static enum walk_status step(struct libunwind_walk *walk, unw_cursor_t *cursor,
 	return WALK_OK;
 }
 
-void libunwind_walk_until(struct libunwind_walk *walk, uint64_t time_ns)
+void libunwind_walk_limit(struct libunwind_walk *walk, uint64_t cpu_ns)
 {
-	walk->until_ns = time_ns;
+	walk->limit_ns = cpu_ns;
+	walk->start_ns = monotonic_ns();
+	walk->start_cpu_ns = thread_cpu_ns();
+}
+
+/* Asks for the CPU time, which is a system call, only where it can be over. */
+static bool is_over(const struct libunwind_walk *walk)
+{
+	uint64_t elapsed_ns = monotonic_ns() - walk->start_ns;
+
+	return elapsed_ns >= walk->limit_ns &&
+	       (elapsed_ns / WALL_FACTOR >= walk->limit_ns ||
+		thread_cpu_ns() - walk->start_cpu_ns >= walk->limit_ns);
 }
 
 enum walk_status libunwind_walk_run(struct libunwind_walk *walk,
@@ -237,7 +250,7 @@ enum walk_status libunwind_walk_run(struct libunwind_walk *walk,
 	if (unw_init_remote(&cursor, walk->space, walk))
 		return WALK_READ_FAULT;
 	while (*nr < max) {
-		if (monotonic_ns() >= walk->until_ns)
+		if (is_over(walk))
 			return WALK_TOO_LONG;
 		status = step(walk, &cursor, regs);
 		if (status != WALK_OK)

@@ -19,8 +19,12 @@ struct libunwind_walk;
 struct libunwind_walk *libunwind_walk_new(struct libunwind_modules *modules);
 void libunwind_walk_free(struct libunwind_walk *walk); /* NULL is fine */
 
-/* Later walks end with WALK_TOO_LONG at that time (CLOCK_MONOTONIC, ns). None does at first. */
-void libunwind_walk_until(struct libunwind_walk *walk, uint64_t time_ns);
+/*
+ * Later walks end with WALK_TOO_LONG once this thread has used that much CPU time since this call,
+ * or, where the machine is busy or questions are answered late, after four times as much time. At
+ * first there is no limit.
+ */
+void libunwind_walk_limit(struct libunwind_walk *walk, uint64_t cpu_ns);
 
 /*
  * As user_walk(): appends frames to frames[*nr]. While *nr is 0 the frame of `regs` comes first;

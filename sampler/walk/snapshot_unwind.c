@@ -217,7 +217,7 @@ struct snapshot_result snapshot_unwind(struct snapshot_unwinder *u,
 	u->place = (struct snapshot_place){ 0 };
 	u->mapped = u->pending = u->parser_failed = false;
 	if (u->libunwind)
-		libunwind_walk_until(u->libunwind, monotonic_ns() + LIMIT_NS);
+		libunwind_walk_limit(u->libunwind, LIMIT_NS);
 	for (int turn = 0; turn < MAX_TURNS; turn++) {
 		status = user_walk(&walk_ops, u, &regs, u->frames, u->sps, MAX_DEPTH, &nr);
 		if (status != WALK_NEED_DWARF || !take_turn(u, &regs, &nr, &status) ||

@@ -25,7 +25,7 @@
 
 #define FIRST_WAIT_MS 2000 /* its first turn reads files, and the machine may be busy */
 #define WAIT_MS 1000
-#define TURN_NS 100000000u /* of libunwind, a thousand times what a turn takes */
+#define TURN_NS 100000000u /* CPU time of libunwind, a thousand times what a turn takes */
 #define CPU_S 120
 #define TURNS_MAX 50000u /* of one child, so that it stays far below its limit of time */
 #define FILES_MAX 512u	 /* of one child */
@@ -171,12 +171,12 @@ static void work(struct worker *w, const struct turn_order *order)
 		_exit(1);
 	sample.stack = stack;
 	walk_asker_enter(&w->asker, order->space);
-	libunwind_walk_until(w->walk, monotonic_ns() + TURN_NS);
+	libunwind_walk_limit(w->walk, TURN_NS);
 	libunwind_walk_turn(w->walk, &sample, &turn);
 	if (turn.status == WALK_TOO_LONG && w->nr_files > nr_files) {
 		/* it was the reading of files that took long, which is done now */
 		turn.regs = order->stop;
-		libunwind_walk_until(w->walk, monotonic_ns() + TURN_NS);
+		libunwind_walk_limit(w->walk, TURN_NS);
 		libunwind_walk_turn(w->walk, &sample, &turn);
 	}
 	send_answer(w, &turn);

@@ -212,6 +212,33 @@ static void a_module_that_is_forgotten_is_handed_over_again(void **state)
 	source_unwinder_free(u);
 }
 
+static bool is_held_up;
+
+/* As if the thread got no CPU for a while. */
+static bool find_mapping_late(void *context, uint64_t address, struct snapshot_mapping *ret)
+{
+	if (is_held_up)
+		usleep(150000);
+	is_held_up = false;
+	return traced_find_mapping(context, address, ret);
+}
+
+static void a_walk_that_gets_no_cpu_for_a_while_goes_on(void **state)
+{
+	struct snapshot_ops late = ops;
+	struct snapshot_sample sample = stop_target(&traced, "deep32_nofp", NULL);
+	struct source_unwinder *u;
+
+	(void)state;
+	late.find_mapping = find_mapping_late;
+	u = source_unwinder_new(&late, &traced, NULL);
+	pending = UINT64_MAX;
+	is_held_up = true;
+	assert_int_equal(source_unwind(u, &sample, there, MAX_FRAMES).marker, -1);
+	assert_false(is_held_up);
+	source_unwinder_free(u);
+}
+
 /* ---- a child that a file has taken over */
 
 static void dies(int socket)
@@ -404,6 +431,7 @@ int main(void)
 		WITH_CHILDREN(a_dwarf_expression_is_evaluated_in_a_child),
 		WITH_CHILDREN(code_without_rules_in_a_file_without_a_table_is_crossed),
 		WITH_CHILDREN(a_module_that_is_forgotten_is_handed_over_again),
+		WITH_CHILDREN(a_walk_that_gets_no_cpu_for_a_while_goes_on),
 		WITH_CHILDREN(a_file_that_ends_its_reader_costs_the_rest_of_its_stacks),
 		WITH_CHILDREN(a_user_whose_files_end_many_readers_is_not_asked_for_for_a_time),
 		WITH_CHILDREN(a_user_whose_turns_take_long_has_half_of_the_time),
