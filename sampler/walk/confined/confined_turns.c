@@ -70,7 +70,7 @@ struct confined_turns {
 	void *context;
 	const struct sandbox *sandbox;
 	struct turn_child children[TURN_CHILDREN];
-	unsigned int next; /* the oldest child */
+	unsigned int next; /* the oldest child of those that are not root's */
 	struct refused_file refused[REFUSED];
 	unsigned int next_refused;
 	uint32_t nr_failures[USERS];
@@ -213,6 +213,7 @@ struct confined_turns *confined_turns_new(const struct snapshot_ops *ops, void *
 	t->ops = *ops;
 	t->context = context;
 	t->sandbox = sandbox;
+	t->next = 1;
 	for (size_t i = 0; i < TURN_CHILDREN; i++)
 		t->children[i].child = WALK_NO_CHILD;
 	return t;
@@ -278,7 +279,10 @@ int turn_answer_take(const void *message, size_t size, const struct snapshot_sam
 	return 0;
 }
 
-/* The child of a user, which may have to be started still. */
+/*
+ * The child of a user, which may have to be started still. Root has a place of its own, because a
+ * user can have as many numbers as there are places.
+ */
 static struct turn_child *child_of(struct confined_turns *t, uint32_t user)
 {
 	struct turn_child *c;
@@ -291,8 +295,12 @@ static struct turn_child *child_of(struct confined_turns *t, uint32_t user)
 			end_child(c);
 		return c;
 	}
-	c = &t->children[t->next];
-	t->next = (t->next + 1) % TURN_CHILDREN;
+	if (!user) {
+		c = &t->children[0];
+	} else {
+		c = &t->children[t->next];
+		t->next = t->next + 1 < TURN_CHILDREN ? t->next + 1 : 1;
+	}
 	end_child(c);
 	c->user = user;
 	return c;

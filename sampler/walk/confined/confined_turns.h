@@ -18,7 +18,7 @@
 struct confined_turns;
 struct sandbox;
 
-#define TURN_CHILDREN 8u      /* at once; the oldest ends where there are more users */
+#define TURN_CHILDREN 8u      /* at once, one of them root's; with more users, the oldest ends */
 #define TURN_FRAMES_MAX 4096u /* that one turn finds */
 
 /* Of the hooks, find_mapping and open_module are asked. The sandbox must outlive the result. */

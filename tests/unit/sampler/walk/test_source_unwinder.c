@@ -239,6 +239,22 @@ static void a_walk_that_gets_no_cpu_for_a_while_goes_on(void **state)
 	source_unwinder_free(u);
 }
 
+/* A user can have thousands of them. */
+static void children_of_many_users_leave_root_its_own(void **state)
+{
+	struct snapshot_sample sample = stop_target(&traced, "deep32_nofp", NULL);
+	struct source_unwinder *u = source_unwinder_new(&ops, &traced, sandbox);
+
+	(void)state;
+	pending = module_of(&sample);
+	for (uint32_t i = 0; i < 3 * TURN_CHILDREN; i++) {
+		sample.user = i % 2 ? 1000 + i : 0;
+		assert_int_equal(source_unwind(u, &sample, there, MAX_FRAMES).marker, -1);
+	}
+	assert_int_equal(stand_in.nr_started, 1 + 3 * TURN_CHILDREN / 2);
+	source_unwinder_free(u);
+}
+
 /* ---- a child that a file has taken over */
 
 static void dies(int socket)
@@ -432,6 +448,7 @@ int main(void)
 		WITH_CHILDREN(code_without_rules_in_a_file_without_a_table_is_crossed),
 		WITH_CHILDREN(a_module_that_is_forgotten_is_handed_over_again),
 		WITH_CHILDREN(a_walk_that_gets_no_cpu_for_a_while_goes_on),
+		WITH_CHILDREN(children_of_many_users_leave_root_its_own),
 		WITH_CHILDREN(a_file_that_ends_its_reader_costs_the_rest_of_its_stacks),
 		WITH_CHILDREN(a_user_whose_files_end_many_readers_is_not_asked_for_for_a_time),
 		WITH_CHILDREN(a_user_whose_turns_take_long_has_half_of_the_time),
