@@ -35,7 +35,7 @@
 #define USERS 64u	    /* root, and 63 of which others share one by their number */
 #define FULL_NS 2500000000u /* a user's turns are refused once they fill so much of the future */
 #define FREE_FAILURES 3u    /* after that many the user's children rest, */
-#define REST_FACTOR 20u	    /* so many times as long as the failure took */
+#define REST_FACTOR 20u	    /* so many times as long as the failure took; late files, too */
 #define REST_MIN_NS 1000000u
 
 enum order_kind { ORDER_TURN, ORDER_FORGET };
@@ -60,9 +60,14 @@ struct turn_child {
 	struct walk_child child;
 };
 
+/*
+ * A file is refused for good, unless its child was only late: on a busy machine that is not the
+ * file's fault. Then it rests, and twice as long when that happens again.
+ */
 struct refused_file {
 	uint32_t user;
 	uint64_t module; /* 0: none */
+	uint64_t until_ns, rest_ns;
 };
 
 struct confined_turns {
@@ -341,12 +346,34 @@ static int ask(struct confined_turns *t, struct turn_child *c, const struct snap
 	return err == -EPIPE || err == -ECONNRESET ? -ECHILD : err;
 }
 
-static bool is_refused(const struct confined_turns *t, uint32_t user, uint64_t module)
+static struct refused_file *find_refused(struct confined_turns *t, uint32_t user, uint64_t module)
 {
 	for (size_t i = 0; i < REFUSED; i++)
 		if (t->refused[i].module == module && t->refused[i].user == user && module)
-			return true;
-	return false;
+			return &t->refused[i];
+	return NULL;
+}
+
+static bool is_refused(struct confined_turns *t, uint32_t user, uint64_t module, uint64_t now_ns)
+{
+	const struct refused_file *file = find_refused(t, user, module);
+
+	return file && now_ns < file->until_ns;
+}
+
+/* `rest_ns`: of a file that was late for the first time. */
+static void refuse(struct confined_turns *t, uint32_t user, uint64_t module, int err,
+		   uint64_t now_ns, uint64_t rest_ns)
+{
+	struct refused_file *file = find_refused(t, user, module);
+
+	if (!file) {
+		file = &t->refused[t->next_refused];
+		t->next_refused = (t->next_refused + 1) % REFUSED;
+		*file = (struct refused_file){ .user = user, .module = module };
+	}
+	file->rest_ns = file->rest_ns ? 2 * file->rest_ns : rest_ns;
+	file->until_ns = err == -ETIMEDOUT ? now_ns + file->rest_ns : UINT64_MAX;
 }
 
 static void warn(struct confined_turns *t, uint64_t module, int err)
@@ -378,14 +405,13 @@ static void note_failure(struct confined_turns *t, uint32_t user, uint64_t modul
 			 uint64_t start_ns)
 {
 	uint64_t now_ns = monotonic_ns(), took_ns = now_ns - start_ns;
+	uint64_t rest_ns = REST_FACTOR * (took_ns > REST_MIN_NS ? took_ns : REST_MIN_NS);
 	size_t at = place_of(user);
 
 	warn(t, module, err);
-	t->refused[t->next_refused] = (struct refused_file){ user, module };
-	t->next_refused = (t->next_refused + 1) % REFUSED;
+	refuse(t, user, module, err, now_ns, rest_ns);
 	if (++t->nr_failures[at] > FREE_FAILURES)
-		t->resume_ns[at] =
-			now_ns + REST_FACTOR * (took_ns > REST_MIN_NS ? took_ns : REST_MIN_NS);
+		t->resume_ns[at] = now_ns + rest_ns;
 }
 
 static bool is_used_up(uint64_t full_ns, uint64_t now_ns)
@@ -424,7 +450,8 @@ bool confined_turns_take(void *turns, const struct snapshot_sample *sample,
 	struct turn_child *c;
 	int err;
 
-	if (!may_take_turn(t, sample->user, start_ns) || is_refused(t, sample->user, turn->module))
+	if (!may_take_turn(t, sample->user, start_ns) ||
+	    is_refused(t, sample->user, turn->module, start_ns))
 		return false;
 	c = child_of(t, sample->user);
 	err = ask(t, c, sample, turn);

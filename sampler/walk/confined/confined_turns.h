@@ -31,8 +31,9 @@ void confined_turns_forget(struct confined_turns *turns, uint64_t module);
 
 /*
  * snapshot_ops.take_turn of a struct confined_turns. false: the child died, was late or answered
- * nonsense, now or before for the same user and module. A user who has many such files, or whose
- * turns take long, is not asked for for a time.
+ * nonsense, now or before for the same user and module; where it was late, a child is asked again
+ * after a time. A user who has many such files, or whose turns take long, is not asked for for a
+ * time.
  */
 bool confined_turns_take(void *turns, const struct snapshot_sample *sample,
 			 struct snapshot_turn *turn);

@@ -2,7 +2,7 @@
  * A recording source unwinds copied stacks without libunwind in its own process, as well as with
  * it. A file that ends its reader costs the rest of the stack, and is not asked about again.
  */
-// BUILD: -Wl,--wrap=sandbox_start -Wl,--wrap=libunwind_walk_new
+// BUILD: -Wl,--wrap=sandbox_start -Wl,--wrap=libunwind_walk_new -Wl,--wrap=clock_gettime
 #include "tests/unit/unit.h"
 #include "tests/unit/stand_in.h"
 #include "tests/unit/stopped_target.h"
@@ -21,11 +21,14 @@
 
 struct libunwind_walk *__real_libunwind_walk_new(struct libunwind_modules *modules);
 struct libunwind_walk *__wrap_libunwind_walk_new(struct libunwind_modules *modules);
+int __real_clock_gettime(clockid_t clock, struct timespec *time);
+int __wrap_clock_gettime(clockid_t clock, struct timespec *time);
 
 static struct traced traced;
 static struct sandbox *sandbox;
 static uint64_t here[MAX_FRAMES], there[MAX_FRAMES];
 static unsigned int nr_libunwind_here;
+static time_t skipped_s; /* that the clock is ahead */
 
 /* What the source has read of the files. */
 static struct code_headers headers[TRACED_MAX_MODULES];
@@ -38,6 +41,15 @@ struct libunwind_walk *__wrap_libunwind_walk_new(struct libunwind_modules *modul
 {
 	nr_libunwind_here++;
 	return __real_libunwind_walk_new(modules);
+}
+
+int __wrap_clock_gettime(clockid_t clock, struct timespec *time)
+{
+	int err = __real_clock_gettime(clock, time);
+
+	if (!err && clock == CLOCK_MONOTONIC)
+		time->tv_sec += skipped_s;
+	return err;
 }
 
 static bool open_module(void *context, uint64_t module, struct snapshot_file *ret)
@@ -335,6 +347,32 @@ static void a_file_that_ends_its_reader_costs_the_rest_of_its_stacks(void **stat
 	}
 }
 
+/* Where a busy machine gives the child no CPU, it is not the file's fault. */
+static void a_file_whose_child_was_late_is_asked_about_again_after_a_time(void **state)
+{
+	sandbox_job *const liars[] = { is_silent, dies };
+	struct snapshot_sample sample = stop_target(&traced, "deep32_nofp", NULL);
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		struct source_unwinder *u = source_unwinder_new(&ops, &traced, sandbox);
+		struct snapshot_result r;
+
+		pending = module_of(&sample);
+		stand_in.job = liars[i];
+		r = source_unwind(u, &sample, there, MAX_FRAMES);
+		expect_cut(&r, &sample);
+		stand_in.job = NULL;
+		skipped_s += 10; /* the user may take turns again */
+		r = source_unwind(u, &sample, there, MAX_FRAMES);
+		expect_cut(&r, &sample);
+		skipped_s += 3600;
+		r = source_unwind(u, &sample, there, MAX_FRAMES);
+		assert_int_equal(r.marker, liars[i] == is_silent ? -1 : MARKER_PARSER_FAILED);
+		source_unwinder_free(u);
+	}
+}
+
 static void a_user_whose_files_end_many_readers_is_not_asked_for_for_a_time(void **state)
 {
 	struct snapshot_sample sample = stop_target(&traced, "deep32_nofp", NULL);
@@ -450,6 +488,7 @@ int main(void)
 		WITH_CHILDREN(a_walk_that_gets_no_cpu_for_a_while_goes_on),
 		WITH_CHILDREN(children_of_many_users_leave_root_its_own),
 		WITH_CHILDREN(a_file_that_ends_its_reader_costs_the_rest_of_its_stacks),
+		WITH_CHILDREN(a_file_whose_child_was_late_is_asked_about_again_after_a_time),
 		WITH_CHILDREN(a_user_whose_files_end_many_readers_is_not_asked_for_for_a_time),
 		WITH_CHILDREN(a_user_whose_turns_take_long_has_half_of_the_time),
 		cmocka_unit_test(an_answer_that_makes_no_sense_is_refused),
