@@ -12,14 +12,16 @@
 #include <unistd.h>
 
 #include "core/base/alloc.h"
+#include "core/base/clock.h"
 #include "core/base/elf_headers.h"
 #include "core/sandbox/message.h"
 #include "core/sandbox/sandbox.h"
 
 #define WAIT_MS 2000
-#define SHORT_WAIT_MS 100
-#define MAX_TIMEOUTS 3
-#define CPU_S 60 /* some 20 us for a file */
+#define SHORT_WAIT_MS 100 /* once so much time was lost in waits without an answer; */
+#define MAX_LATE_NS 5000000000ull
+#define LATE_SHARE 100 /* a hundredth of the elapsed time is taken off it */
+#define CPU_S 60       /* some 20 us for a file */
 #define MEMORY_BYTES (64ull << 20)
 #define PHDRS_SIZE_MAX 65536 /* as core/base/elf_headers.c reads */
 
@@ -170,6 +172,20 @@ bool code_headers_are_true(int fd, const struct code_headers *h)
 	return h && nr == h->nr_segments && is_build_id_note(fd, h);
 }
 
+/* Waits for an answer; on a busy machine one may be late, but many cost no more than a few. */
+static int wait_for(struct header_reader *r, int socket)
+{
+	uint64_t now = monotonic_ns(), forgiven = (now - r->late_at_ns) / LATE_SHARE;
+	int err;
+
+	r->late_ns -= forgiven < r->late_ns ? forgiven : r->late_ns;
+	r->late_at_ns = now;
+	err = message_wait(socket, -1, r->late_ns < MAX_LATE_NS ? WAIT_MS : SHORT_WAIT_MS);
+	if (err == -ETIMEDOUT)
+		r->late_ns += monotonic_ns() - now;
+	return err;
+}
+
 static int ask(struct header_reader *reader, int socket, int fd, struct code_headers *ret)
 {
 	struct answer answer;
@@ -179,9 +195,7 @@ static int ask(struct header_reader *reader, int socket, int fd, struct code_hea
 	err = message_send(socket, "", 1, &fd, 1);
 	if (err)
 		return err == -EPIPE ? -ECHILD : err;
-	err = message_wait(socket, -1,
-			   reader->nr_timeouts < MAX_TIMEOUTS ? WAIT_MS : SHORT_WAIT_MS);
-	reader->nr_timeouts += err == -ETIMEDOUT;
+	err = wait_for(reader, socket);
 	if (err)
 		return err;
 	n = message_receive(socket, &answer, sizeof(answer), NULL, 0);

@@ -39,7 +39,7 @@ struct header_reader {
 		int socket; /* 0: there is no child */
 	} children[HEADER_READERS];
 	uint32_t next;
-	uint32_t nr_timeouts;
+	uint64_t late_ns, late_at_ns; /* lost in waits without an answer, as of that time */
 };
 
 /*
