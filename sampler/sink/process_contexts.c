@@ -1,10 +1,16 @@
-/* A look reads /proc/PID/maps, which may be long: one that took time is not repeated soon. */
+/*
+ * A look reads /proc/PID/maps, which may be long: one that took time is not repeated soon. Most of
+ * thousands of processes have nothing due for minutes, so a round goes through those alone that may
+ * have something due before the next sweep through all.
+ */
 #include "sampler/sink/process_contexts.h"
 
 #include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <utlist.h>
 
 #include "core/base/hash_table.h"
 #include "core/base/alloc.h"
@@ -14,8 +20,9 @@
 #include "core/untrusted/process_context.h"
 
 #define MAX_KNOWN 16384
-#define EVERY_NS (250 * NS_PER_MS)    /* between two rounds, which go through all processes, */
-#define FOR_EACH_NS (NS_PER_MS / 2)   /* and so much more for each of them */
+#define EVERY_NS (250 * NS_PER_MS)    /* between two rounds, */
+#define FOR_EACH_NS (NS_PER_MS / 2)   /* and so much more for each process */
+#define SWEEP_NS (10000 * NS_PER_MS)  /* between two sweeps */
 #define LOOK_NS (25 * NS_PER_MS)      /* of the time from round to round for each look */
 #define MAX_ROUND_NS (20 * NS_PER_MS) /* after which it ends: samples wait meanwhile */
 #define FIRST_NS (250 * NS_PER_MS)    /* after the first sample */
@@ -36,11 +43,14 @@ struct known {
 	uint64_t next_ns, pause_ns;
 	uint64_t address, published_ns; /* 0: it has not published */
 	char *service, *attributes;	/* NULL: likewise */
+	bool is_soon;			/* in the list of those due before the next sweep */
+	struct known *prev, *next;
 	UT_hash_handle hh;
 };
 
 struct process_contexts {
-	struct known *known;
+	struct known *known, *soon;
+	uint64_t sweep_ns;			/* when the next sweep is due */
 	uint64_t next_round_ns, least_round_ns; /* when something is due; when one may be */
 	int64_t credit_ns;			/* CPU time that looks may take now */
 	uint64_t credit_at_ns;
@@ -56,8 +66,22 @@ struct process_contexts *process_contexts_new(void)
 	return c;
 }
 
+/* Enters or removes it, by when its next look is due. */
+static void list(struct process_contexts *c, struct known *k)
+{
+	bool is_soon = k->next_ns < c->sweep_ns;
+
+	if (is_soon && !k->is_soon)
+		DL_APPEND(c->soon, k);
+	else if (!is_soon && k->is_soon)
+		DL_DELETE(c->soon, k);
+	k->is_soon = is_soon;
+}
+
 static void forget(struct process_contexts *c, struct known *k)
 {
+	if (k->is_soon)
+		DL_DELETE(c->soon, k);
 	HASH_DEL(c->known, k);
 	free(k->service);
 	free(k->attributes);
@@ -109,6 +133,7 @@ bool process_contexts_add(struct process_contexts *c, pid_t pid, uint64_t age_ns
 	}
 	if (k->next_ns > soon && !k->published_ns)
 		k->next_ns = soon;
+	list(c, k);
 	if (k->next_ns < c->next_round_ns)
 		c->next_round_ns = k->next_ns > c->least_round_ns ? k->next_ns : c->least_round_ns;
 	return k->attributes;
@@ -211,6 +236,7 @@ static bool look(struct process_contexts *c, struct known *k)
 	if (k->pause_ns < (end - begin) * COST_SHARE)
 		k->pause_ns = (end - begin) * COST_SHARE;
 	k->next_ns = end + k->pause_ns;
+	list(c, k);
 	return changed;
 }
 
@@ -228,16 +254,27 @@ static uint64_t round_ns(const struct process_contexts *c)
 	return EVERY_NS + HASH_COUNT(c->known) * FOR_EACH_NS;
 }
 
+static void sweep(struct process_contexts *c, uint64_t now)
+{
+	if (now < c->sweep_ns)
+		return;
+	c->sweep_ns = now + SWEEP_NS;
+	for (struct known *k = c->known; k; k = k->hh.next)
+		list(c, k);
+}
+
 /* Makes the looks that are due. */
 static void look_round(struct process_contexts *c, void (*changed)(void *context, pid_t pid),
 		       void *context, uint64_t now)
 {
-	uint64_t earliest = UINT64_MAX;
+	uint64_t earliest, left = round_ns(c) / LOOK_NS;
 	struct known *k, *next;
 	bool cut = false;
-	uint64_t left = round_ns(c) / LOOK_NS;
 
-	HASH_ITER (hh, c->known, k, next) {
+	sweep(c, now);
+	earliest = c->sweep_ns;
+	DL_FOREACH_SAFE(c->soon, k, next)
+	{
 		if (k->next_ns <= now) {
 			if (look(c, k))
 				changed(context, k->pid);
