@@ -1,7 +1,6 @@
 /* The limit is above that of exec(2), so no environment that a process started with is cut. */
 #include "core/untrusted/process_environment.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "core/untrusted/remote_read.h"
@@ -10,14 +9,13 @@
 
 bool process_environment_read(pid_t pid, struct process_environment *ret_environment)
 {
-	FILE *f = remote_open(pid, "environ");
 	struct process_environment e = { 0 };
 
-	if (!f)
+	if (remote_file(pid, "environ", MAX_ENVIRONMENT, &e.text)) {
+		buffer_fini(&e.text);
 		return false;
-	buffer_add_file(&e.text, f, MAX_ENVIRONMENT);
+	}
 	buffer_add_char(&e.text, '\0'); /* ends text that was cut off */
-	fclose(f);
 	*ret_environment = e;
 	return true;
 }

@@ -319,13 +319,13 @@ ssize_t remote_read(pid_t pid, uint64_t address, void *to, size_t size)
 	return got ? (ssize_t)got : (ssize_t)n;
 }
 
-static int read_file(pid_t pid, const char *name, struct buffer *b)
+static int read_file(pid_t pid, const char *name, size_t limit, struct buffer *b)
 {
 	enum remote_request request = REMOTE_FILE;
 	int64_t n;
 
 	pthread_mutex_lock(&readers.lock);
-	while ((n = ask(request, pid, 0, 0, name)) > 0 && b->size < MAX_FILE) {
+	while ((n = ask(request, pid, 0, 0, name)) > 0 && b->size < limit) {
 		buffer_add(b, readers.slots[readers.slot].data, (size_t)n);
 		if (n < (int64_t)REMOTE_DATA) /* the end of the file: saves another request */
 			break;
@@ -374,7 +374,7 @@ FILE *remote_open(pid_t pid, const char *name)
 	if (!readers.slots)
 		return fopen(path, "re");
 	t = xcalloc(1, sizeof(*t));
-	err = read_file(pid, name, &t->buffer);
+	err = read_file(pid, name, MAX_FILE, &t->buffer);
 	f = err ? NULL : fopencookie(t, "r", functions);
 	if (!f) {
 		if (!err)
@@ -424,16 +424,36 @@ ssize_t remote_read_link(pid_t pid, const char *name, char *to, size_t size)
 	return n;
 }
 
-int remote_text(pid_t pid, const char *name, char *text, size_t size)
+int remote_file(pid_t pid, const char *name, size_t limit, struct buffer *to)
 {
-	FILE *f = remote_open(pid, name);
-	size_t n;
+	FILE *f;
+	int err;
 
-	text[0] = '\0';
+	if (readers.slots)
+		return read_file(pid, name, limit, to);
+	f = remote_open(pid, name);
 	if (!f)
 		return -errno;
-	n = fread(text, 1, size - 1, f);
+	err = buffer_add_file(to, f, limit);
 	fclose(f);
-	text[n] = '\0';
-	return n ? 0 : -ESRCH;
+	return err == -EFBIG ? 0 : err;
+}
+
+int remote_text(pid_t pid, const char *name, char *text, size_t size)
+{
+	int64_t n;
+
+	text[0] = '\0';
+	if (!readers.slots)
+		return proc_text(text, size, "/proc/%d/%s", (int)pid, name);
+	pthread_mutex_lock(&readers.lock);
+	n = ask(REMOTE_FILE, pid, 0, 0, name);
+	if (n > (int64_t)size - 1)
+		n = (int64_t)size - 1;
+	if (n > 0) {
+		memcpy(text, readers.slots[readers.slot].data, (size_t)n);
+		text[n] = '\0';
+	}
+	pthread_mutex_unlock(&readers.lock);
+	return n < 0 ? (int)n : n ? 0 : -ESRCH;
 }

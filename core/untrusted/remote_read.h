@@ -14,6 +14,8 @@
 #include <stdio.h>
 #include <sys/types.h>
 
+#include "core/base/buffer.h"
+
 /*
  * Starts the readers. To be called early, with one thread: they are forked from here, and keep the
  * rights that the caller has now. 0 or -errno, not reported; without readers, as in tests, the
@@ -38,6 +40,9 @@ ssize_t remote_read(pid_t pid, uint64_t address, void *to, size_t size);
  * errno, ETIMEDOUT as above.
  */
 FILE *remote_open(pid_t pid, const char *name);
+
+/* Appends such a file, or the beginning of one that is longer than `limit`. 0 or -errno as above. */
+int remote_file(pid_t pid, const char *name, size_t limit, struct buffer *to);
 
 /* Reads the beginning of such a file, NUL-terminated. 0 or -errno as above; -ESRCH: it is empty. */
 int remote_text(pid_t pid, const char *name, char *text, size_t size);

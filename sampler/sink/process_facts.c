@@ -149,17 +149,11 @@ static void take_cgroup(struct known *k, const char *path)
 	k->cgroup = xstrdup(path);
 }
 
-static void read_cgroup(struct known *k)
+static void parse_cgroup(struct known *k, char *text)
 {
-	char path[64], *text, *rest, *line;
 	bool found = false, second = false;
-	size_t size;
-	int fd;
+	char *rest, *line;
 
-	snprintf(path, sizeof(path), "/proc/%d/cgroup", (int)k->pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0 || text_file_read(fd, MAX_CGROUP_FILE, &text, &size))
-		return;
 	free(k->cgroup);
 	k->cgroup = NULL;
 	k->container = (struct container_id){ 0 };
@@ -175,7 +169,26 @@ static void read_cgroup(struct known *k)
 		if (is_second || !found)
 			found |= container_id_of_cgroup(at, &k->container);
 	}
-	free(text);
+}
+
+static void read_cgroup(struct known *k)
+{
+	char text[2048], path[64], *all;
+	size_t size;
+	int fd;
+
+	if (proc_text(text, sizeof(text), "/proc/%d/cgroup", (int)k->pid))
+		return;
+	if (strlen(text) < sizeof(text) - 1) {
+		parse_cgroup(k, text);
+		return;
+	}
+	snprintf(path, sizeof(path), "/proc/%d/cgroup", (int)k->pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || text_file_read(fd, MAX_CGROUP_FILE, &all, &size))
+		return;
+	parse_cgroup(k, all);
+	free(all);
 }
 
 static uint64_t age_ns(const struct process_facts *f, uint64_t start_ticks)
