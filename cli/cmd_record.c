@@ -39,6 +39,7 @@
 
 #define OWN_FAILURE 125 /* not 1, which could be the exit status of PROG */
 #define DRAIN_MS 100
+#define CALM_DRAIN_MS 300
 #define FLUSH_NS (1000ull * 1000 * 1000)
 #define PROGRESS_NS (500ull * 1000 * 1000)
 
@@ -132,6 +133,15 @@ static int flush(struct recording *r)
 	return recfile_flush(r->output.file);
 }
 
+/* A flight recorder need not hurry: nobody looks at a segment before it has ended. */
+static int round_ms(const struct recording *r)
+{
+	bool hurries = r->opts->program || r->calls || r->alloc;
+
+	return r->output.continuous && r->recorder.ops->waits_long && !hurries ? CALM_DRAIN_MS
+									       : DRAIN_MS;
+}
+
 static int sample_rounds(struct recording *r)
 {
 	uint64_t flushed = r->start_ns, shown = r->start_ns, next = r->begin_ns, end = UINT64_MAX;
@@ -141,7 +151,7 @@ static int sample_rounds(struct recording *r)
 		end = r->begin_ns + r->opts->duration_ns;
 	while (!stop_signals_caught() && !started_program_has_ended(&r->recorder.program)) {
 		uint64_t now = monotonic_ns();
-		int timeout = DRAIN_MS, live;
+		int timeout = round_ms(r), live;
 
 		if (now >= end || record_gpu_has_captured(r->recorder.gpu))
 			break;
@@ -149,7 +159,7 @@ static int sample_rounds(struct recording *r)
 			next = end;
 		if (r->output.continuous && continuous_next_ns(r->output.continuous) < next)
 			next = continuous_next_ns(r->output.continuous);
-		if (next - now < DRAIN_MS * 1000000ull)
+		if (next - now < (uint64_t)timeout * 1000000)
 			timeout = (int)((next - now) / 1000000) + 1;
 		live = r->recorder.ops->drain(r->recorder.source, r->sink,
 					      record_gpu_timeout_ms(r->recorder.gpu, timeout));

@@ -164,6 +164,7 @@ struct source_ops {
 	 * alive, 0 when all have ended, or -errno.
 	 */
 	int (*drain)(struct source *source, struct sink *sink, int timeout_ms);
+	bool waits_long; /* drain() keeps up with the targets however long its timeout is */
 	/* Stops sampling; samples that are under way still go to the sink. */
 	void (*stop)(struct source *source, struct sink *sink);
 	/*

@@ -31,6 +31,8 @@
 #define MAX_REREAD_NS (2000ull * 1000 * 1000)
 #define REREAD_PART 20 /* reading the mappings of a process takes at most 1/20 of the time */
 #define ALL_NS (5000ull * 1000 * 1000)
+#define BUSY_MS 100 /* between two rounds where not all is calm */
+#define CALM_NS (1000ull * 1000 * 1000)
 
 void ebpf_targets_init(struct ebpf_targets *t, struct kernel_side *kernel, struct ebpf_files *files,
 		       struct ebpf_pythons *pythons, struct limits *limits)
@@ -66,6 +68,7 @@ static struct process *add_process(struct ebpf_targets *t, pid_t pid, uint32_t e
 	process_new_epoch(p);
 	HASH_ADD_INT(t->processes, pid, p);
 	ebpf_attend(t, p);
+	t->started_ns = monotonic_ns();
 	return p;
 }
 
@@ -199,6 +202,7 @@ void ebpf_on_exec(struct ebpf_targets *t, const struct exec_event *e)
 	if (!p)
 		return;
 	ebpf_attend(t, p);
+	t->started_ns = monotonic_ns();
 	ebpf_own(p)->exec_id = e->exec_id;
 	ebpf_retire_maps(&t->publisher, p);	 /* of the program before */
 	p->user = process_user(p->pid, p->user); /* of a set-user-ID program */
@@ -306,6 +310,15 @@ void ebpf_targets_poll(struct ebpf_targets *t)
 	}
 	/* After the tables are published: none of them names a file that no process maps. */
 	ebpf_files_release(t->files, t->processes, now);
+}
+
+/* What started a moment ago may end soon: its files and what /proc says of it are read before. */
+int ebpf_targets_timeout_ms(const struct ebpf_targets *t, int timeout_ms)
+{
+	bool calm = !t->attended && !t->kernel->waiting && !t->kernel->syscalls &&
+		    monotonic_ns() - t->started_ns > CALM_NS;
+
+	return calm || timeout_ms < BUSY_MS ? timeout_ms : BUSY_MS;
 }
 
 void ebpf_order_tables(struct ebpf_targets *t)

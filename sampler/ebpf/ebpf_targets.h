@@ -29,6 +29,7 @@ struct ebpf_targets {
 	/* Most of thousands of processes sleep: a poll looks at these, and seldom at all. */
 	struct ebpf_process *attended; /* utlist, in the order of arrival */
 	uint64_t all_ns;	       /* when all are looked at next */
+	uint64_t started_ns;	       /* when one was last added, or began another program */
 };
 
 /* All must outlive it; `pythons` may be NULL. */
@@ -66,6 +67,12 @@ void ebpf_reread(struct ebpf_targets *t, struct process *p);
  * After the events of a round: publishes what has changed, and removes processes that have ended.
  */
 void ebpf_targets_poll(struct ebpf_targets *t);
+
+/*
+ * How much of timeout_ms the next round may wait. Execs, snapshots and a ring that fills end a wait
+ * besides.
+ */
+int ebpf_targets_timeout_ms(const struct ebpf_targets *t, int timeout_ms);
 
 /* Before sampling begins: has the unwind tables of what the processes run now built first. */
 void ebpf_order_tables(struct ebpf_targets *t);

@@ -313,6 +313,7 @@ static int source_drain(struct source *s, struct sink *sink, int timeout_ms)
 	uint64_t now, handled;
 	size_t left;
 
+	timeout_ms = ebpf_targets_timeout_ms(&s->processes, timeout_ms);
 	timeout_ms = runtime_unwind_timeout_ms(s->files.runtime, timeout_ms);
 	if (ebpf_drain_is_behind(s->drain))
 		timeout_ms = 0;
@@ -483,6 +484,7 @@ const struct source_ops source_ebpf = {
 	.await_tables = source_await_tables,
 	.start = source_start,
 	.drain = source_drain,
+	.waits_long = true,
 	.stop = source_stop,
 	.tell_sums = source_tell_sums,
 	.turn = source_turn,
