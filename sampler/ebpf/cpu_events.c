@@ -1,7 +1,8 @@
 /*
  * Software events (cpu-clock) fire after a fixed period of ns, whose length is varied a little
- * (cpu_events_jitter); hardware cycles fire at a frequency that the kernel keeps. The BPF program
- * takes the sample; the ring of each event holds nothing but the kernel's reports of throttling.
+ * (cpu_events_jitter); hardware cycles fire at a frequency that the kernel keeps, of elapsed time:
+ * a CPU that is idle in between has as many samples as a busy one. The BPF program takes the
+ * sample; the ring of each event holds nothing but the kernel's reports of throttling.
  */
 #include "sampler/ebpf/cpu_events.h"
 
@@ -47,6 +48,7 @@ static int open_event(const struct cpu_events *e, int cpu)
 	int fd;
 
 	if (e->hardware) {
+		attr.exclude_idle = 0; /* an idle CPU has no cycles, and some PMUs refuse it */
 		attr.type = PERF_TYPE_HARDWARE;
 		attr.config = PERF_COUNT_HW_CPU_CYCLES;
 		attr.freq = 1;
@@ -62,18 +64,15 @@ int cpu_events_new(const char *event, uint32_t freq_hz, struct cpu_events **ret_
 
 	e->freq_hz = freq_hz;
 	e->period_ns = 1000000000u / freq_hz;
-	if (strcmp(event, "cpu-clock") != 0) {
-		int fd;
+	e->hardware = !strcmp(event, "cycles");
+	if (e->hardware) {
+		int fd = open_event(e, 0);
 
-		e->hardware = true;
-		fd = open_event(e, 0);
-		if (fd >= 0)
-			close(fd);
-		e->hardware = fd >= 0;
-	}
-	if (!strcmp(event, "cycles") && !e->hardware) {
-		free(e);
-		return -EOPNOTSUPP;
+		if (fd < 0) {
+			free(e);
+			return -EOPNOTSUPP;
+		}
+		close(fd);
 	}
 	*ret_events = e;
 	return 0;

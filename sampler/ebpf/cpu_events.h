@@ -10,8 +10,8 @@
 struct cpu_events;
 
 /*
- * `event` is "cpu-clock", "cycles", or "auto" for cycles where the host has them. Opens nothing
- * yet. 0, or -EOPNOTSUPP where cycles were asked for and the host cannot count them.
+ * `event` is "cycles", or "cpu-clock" or "auto" for the timer. Opens nothing yet. 0, or -EOPNOTSUPP
+ * where cycles were asked for and the host cannot count them.
  */
 int cpu_events_new(const char *event, uint32_t freq_hz, struct cpu_events **ret_events);
 void cpu_events_free(struct cpu_events *events); /* NULL is fine */

@@ -160,15 +160,16 @@ int perf_events_new(const char *event, uint32_t freq_hz, struct perf_events **re
 	e->period_ns = 1000000000u / freq_hz;
 	e->attr = sampling_attr(e->period_ns);
 	err = allow_kernel(&e->attr);
-	if (!err && strcmp(event, "cpu-clock") != 0) {
+	if (!err && !strcmp(event, "cycles")) {
 		cycles = e->attr;
 		cycles.type = PERF_TYPE_HARDWARE;
 		cycles.config = PERF_COUNT_HW_CPU_CYCLES;
 		cycles.freq = 1;
 		cycles.sample_freq = freq_hz;
+		cycles.exclude_idle = 0; /* a thread has no idle cycles, and some PMUs refuse it */
 		if (!try_event(&cycles))
 			e->attr = cycles;
-		else if (!strcmp(event, "cycles"))
+		else
 			err = -EOPNOTSUPP;
 	}
 	if (!err)

@@ -25,9 +25,8 @@ typedef void perf_events_fn(void *context, const struct perf_record *record);
 int perf_events_check(bool *ret_kernel);
 
 /*
- * `event` is "cpu-clock", "cycles", or "auto" for cycles where the host has them. Opens nothing
- * yet. 0; -EOPNOTSUPP where cycles were asked for and the host cannot count them; or the -errno of
- * opening an event.
+ * `event` is "cycles", or "cpu-clock" or "auto" for the timer. Opens nothing yet. 0; -EOPNOTSUPP
+ * where cycles were asked for and the host cannot count them; or the -errno of opening an event.
  */
 int perf_events_new(const char *event, uint32_t freq_hz, struct perf_events **ret_events);
 /*
