@@ -348,6 +348,7 @@ static void source_stop(struct source *s, struct sink *sink)
 {
 	cpu_events_disable(s->events);
 	counted_events_stop(s->counted);
+	counted_events_report(s->counted);
 	counted_events_tell(s->counted, sink);
 	if (s->kernel.waiting)
 		waiting_side_stop(s->kernel.waiting);

@@ -7,6 +7,7 @@
 #include "sampler/events/counted_events.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/perf_event.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
@@ -25,6 +26,7 @@
 /* One event on one CPU. */
 struct opened {
 	int fd;		       /* -1: it belongs to the link */
+	int times;	       /* another descriptor, to read how long it counted; -1: none */
 	uint32_t number;       /* of the event */
 	struct bpf_link *link; /* NULL: not attached */
 	struct perf_event_mmap_page *ring;
@@ -49,6 +51,7 @@ static int open_event(const struct found_event *found, uint64_t period, uint32_t
 		.config1 = found->config1,
 		.config2 = found->config2,
 		.sample_period = period,
+		.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING,
 		.disabled = 1,
 		.exclude_user = found->exclude_user,
 		.exclude_kernel = found->exclude_kernel,
@@ -106,11 +109,18 @@ static void report(const struct found_event *found, uint64_t period, int err)
 	}
 }
 
+/* May it have to share a counter of the CPU with others? */
+static bool takes_a_counter(const struct found_event *found)
+{
+	return found->type != PERF_TYPE_SOFTWARE && found->type != PERF_TYPE_TRACEPOINT;
+}
+
 static void add_opened(struct counted_events *e, int fd, uint32_t number)
 {
 	e->opened = xgrow(e->opened, &e->capacity, e->nr_opened + 1, sizeof(*e->opened));
 	e->opened[e->nr_opened++] = (struct opened){
 		.fd = fd,
+		.times = takes_a_counter(&e->found[number]) ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : -1,
 		.number = number,
 		.ring = throttle_ring_map(fd),
 	};
@@ -130,7 +140,7 @@ static int open_on_cpus(struct counted_events *e, uint32_t number, uint32_t freq
 		err = fd < 0 ? fd : 0;
 		if (fd >= 0)
 			add_opened(e, fd, number);
-		else if (fd != -ENODEV) /* -ENODEV: the CPU went offline just now */
+		else if (fd != -ENODEV && fd != -ENOENT) /* offline, or a CPU of another kind */
 			return err;
 	}
 	return e->nr_opened > before ? 0 : err;
@@ -206,6 +216,8 @@ void counted_events_free(struct counted_events *e)
 		throttle_ring_unmap(e->opened[i].ring);
 		if (e->opened[i].fd >= 0)
 			close(e->opened[i].fd);
+		if (e->opened[i].times >= 0)
+			close(e->opened[i].times);
 	}
 	free(e->opened);
 	free(e);
@@ -246,6 +258,45 @@ int counted_events_start(struct counted_events *e, const struct event_programs *
 		o->fd = -1;
 	}
 	return 0;
+}
+
+/* How much of the time that an event was to be counted it was, on all CPUs, in percent. */
+static double counted_percent(const struct counted_events *e, uint32_t number)
+{
+	uint64_t enabled = 0, running = 0;
+
+	for (size_t i = 0; i < e->nr_opened; i++) {
+		const struct opened *o = &e->opened[i];
+		struct {
+			uint64_t value, enabled, running;
+		} times;
+
+		if (o->number != number || o->times < 0 ||
+		    read(o->times, &times, sizeof(times)) != sizeof(times))
+			continue;
+		enabled += times.enabled;
+		running += times.running;
+	}
+	return enabled ? 100.0 * (double)running / (double)enabled : 100;
+}
+
+void counted_events_report(const struct counted_events *e)
+{
+	bool some = false;
+
+	for (uint32_t i = 0; e && i < e->nr; i++) {
+		double percent = counted_percent(e, i);
+
+		if (percent >= 99)
+			continue;
+		log_warning(
+			"'%s' was counted for %.0f %% of the time: the CPU has too few counters",
+			e->found[i].name, percent);
+		some = true;
+	}
+	if (some)
+		log_hint("their sums are too low by that; with fewer events in -e each is counted "
+			 "all the time");
 }
 
 void counted_events_stop(struct counted_events *e)

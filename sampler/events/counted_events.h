@@ -33,6 +33,11 @@ struct event_programs {
 /* Event number i runs its program with cookie i + 1. 0 or -errno. */
 int counted_events_start(struct counted_events *e, const struct event_programs *programs);
 void counted_events_stop(struct counted_events *e); /* NULL is fine */
+/*
+ * Warns of events that shared their counters, so that the kernel counted each for a part of the
+ * time only. NULL is fine.
+ */
+void counted_events_report(const struct counted_events *e);
 
 /* Tells the sink the names of the events, at the first call; NULL is fine. */
 void counted_events_tell(struct counted_events *e, struct sink *sink);
