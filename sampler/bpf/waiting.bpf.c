@@ -36,8 +36,9 @@ char LICENSE[] SEC("license") = "Dual MIT/GPL";
  */
 struct last_switch {
 	__u64 has_drawn; /* not 0: a wait was drawn there */
-	__u64 to;	 /* the watched thread that at_switch() saw switched to; 0: another one */
-	__u64 unused[6];
+	__u64 is_told;	 /* at_switch() saw the switch to a watched thread, which has not ended */
+	__u64 address;	 /* of a thread: address_through() */
+	__u64 unused[5];
 };
 static struct last_switch last_switches[MAX_CPUS]; /* not for the recorder */
 
@@ -206,11 +207,13 @@ static __noinline int fill_facts(struct wait_facts *f, const struct waiter *t,
 	__builtin_memset(f, 0, sizeof(*f));
 	f->off_ns = off_ns;
 	f->holder = t->holder;
-	f->waker_key = t->waker_key;
-	f->woken_ns = t->woken_ns;
-	f->waker_tgid = t->waker_tgid;
-	f->waker_tid = t->waker_tid;
-	__builtin_memcpy(f->waker_comm, t->waker_comm, sizeof(f->waker_comm));
+	if (t->is_woken) {
+		f->waker_key = t->waker_key;
+		f->woken_ns = t->woken_ns;
+		f->waker_tgid = t->waker_tgid;
+		f->waker_tid = t->waker_tid;
+		__builtin_memcpy(f->waker_comm, t->waker_comm, sizeof(f->waker_comm));
+	}
 	if (!is_ready(t->state))
 		add_call_facts(f, task, MEMORY_MAPPED);
 	return 0;
@@ -235,7 +238,9 @@ static __always_inline int take_wait(void *ctx)
 	last->has_drawn = 0;
 	start = bpf_ktime_get_ns();
 	task = bpf_get_current_task_btf();
-	t = c->tid == (__u32)bpf_get_current_pid_tgid() ? waiter_of(task) : NULL;
+	t = c->tid == (__u32)bpf_get_current_pid_tgid()
+		    ? waiter_of(task, address_through(&last->address, task))
+		    : NULL;
 	st = bpf_map_lookup_elem(&states, &cpu);
 	if (!t || !st) {
 		count(COUNTER_LOST);
@@ -315,27 +320,36 @@ static __noinline int add_drawn(struct task_struct *task, struct waiter *t, __u6
 }
 
 /* Ends the wait of `task`. true: it is to be walked. */
-static __always_inline bool end_wait(struct task_struct *task, __u64 now)
+static __always_inline bool end_wait(struct task_struct *task, struct waiter *t, __u64 now)
 {
-	struct waiter *t = waiter_at(task, now);
-	__u64 weight = t ? switched_to(t, now) : 0;
+	__u64 weight = switched_to(t, now);
 
 	return weight && add_drawn(task, t, weight, now);
 }
 
-static __always_inline int on_switch(void *ctx, bool preempted, struct task_struct *prev,
-				     struct task_struct *next, __u32 state)
+/* `state`: the __state of `prev`; 0 if it is preempted. */
+static __always_inline int on_switch(void *ctx, struct task_struct *prev, struct task_struct *next,
+				     __u32 state)
 {
 	bool from = may_be_watched(prev), to = may_be_watched(next);
+	struct last_switch *last = last_switch();
+	struct waiter *t;
 	__u64 now;
 
 	if ((!from && !to) || end_ns)
 		return 0;
-	last_switch()->to = to ? (__u64)next : 0;
 	now = bpf_ktime_get_ns();
-	if (from)
-		switched_from(prev, preempted, state, now);
-	if (to && end_wait(next, now) && interrupts_itself)
+	if (from) {
+		t = waiter_at(prev, address_through(&last->address, prev), now);
+		if (t)
+			switched_from(prev, t, state, now);
+	}
+	t = to ? waiter_at(next, address_through(&last->address, next), now) : NULL;
+	if (!t)
+		return 0;
+	/* The switch to a new thread has no end. */
+	last->is_told = t->state != WAIT_NEW;
+	if (end_wait(next, t, now) && interrupts_itself)
 		interrupt_self(ctx);
 	return 0;
 }
@@ -344,7 +358,7 @@ SEC("?tp_btf/sched_switch")
 int BPF_PROG(at_switch, bool preempted, struct task_struct *prev, struct task_struct *next,
 	     unsigned int state)
 {
-	return on_switch(ctx, preempted, prev, next, state);
+	return on_switch(ctx, prev, next, preempted ? 0 : state);
 }
 
 /* Before Linux 5.18 the tracepoint does not say the state. */
@@ -352,7 +366,7 @@ SEC("?tp_btf/sched_switch")
 int BPF_PROG(at_switch_without_state, bool preempted, struct task_struct *prev,
 	     struct task_struct *next)
 {
-	return on_switch(ctx, preempted, prev, next, prev->__state);
+	return on_switch(ctx, prev, next, preempted ? 0 : prev->__state);
 }
 
 /*
@@ -362,21 +376,25 @@ int BPF_PROG(at_switch_without_state, bool preempted, struct task_struct *prev,
 static __noinline int end_untold_wait(struct task_struct *task)
 {
 	__u64 now = bpf_ktime_get_ns();
-	struct waiter *t = waiter_at(task, now);
+	struct waiter *t = waiter_at(task, read_address(task), now);
 
 	if (t && !t->in_ns && (t->out_ns || !t->began_on_cpu))
-		end_wait(task, now);
+		end_wait(task, t, now);
 	return 0;
 }
 
 SEC("?tp_btf/sched_exit_tp")
 int BPF_PROG(after_switch, bool is_switch)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
+	struct last_switch *last = last_switch();
+	struct task_struct *task;
 
-	if (is_switch && last_switch()->to != (__u64)task && may_be_watched(task) && !end_ns) {
-		last_switch()->to = (__u64)task;
-		end_untold_wait(task);
+	if (last->is_told) {
+		last->is_told = 0;
+	} else if (is_switch && !end_ns) {
+		task = bpf_get_current_task_btf();
+		if (may_be_watched(task))
+			end_untold_wait(task);
 	}
 	return take_wait(ctx);
 }

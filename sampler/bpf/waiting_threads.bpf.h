@@ -40,11 +40,11 @@ static __always_inline bool is_target_process(__u32 tgid)
 /* Begins to watch a thread unless it is watched already. false: there is no memory for it. */
 static __always_inline bool watch_thread(struct task_struct *task)
 {
-	struct waiter *t = bpf_task_storage_get(&waiters, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	struct waiter *t = make_waiter(task);
 
 	if (!t || t->start_ns)
 		return t;
-	t->state = wait_state_of(task, false, task->__state);
+	t->state = wait_state_of(task, task->__state);
 	t->run_delay = run_delay_of(task);
 	t->switches = task->nvcsw + task->nivcsw;
 	t->began_on_cpu = task->on_cpu;
@@ -58,9 +58,13 @@ int watch_threads(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
 
-	if (task && may_be_watched(task) && (system_wide || find_target(task->tgid)) &&
-	    !(task->flags & PF_EXITING))
-		watch_thread(task);
+	if (!task || !may_be_watched(task) || (!system_wide && !find_target(task->tgid)) ||
+	    (task->flags & PF_EXITING))
+		return 0;
+	watch_thread(task);
+	/* It may have ended meanwhile, before unwatch_thread() could find it. */
+	if (task->flags & PF_EXITING)
+		free_place(read_address(task));
 	return 0;
 }
 
@@ -89,7 +93,7 @@ int BPF_PROG(watch_new_thread, struct task_struct *parent, struct task_struct *c
 	if (!system_wide && parent_tgid != tgid)
 		__sync_fetch_and_or(&watched[tgid >> 6 & (WATCHED_BITS / 64 - 1)],
 				    1ull << (tgid & 63));
-	t = bpf_task_storage_get(&waiters, child, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	t = make_waiter(child);
 	if (!t) {
 		count(COUNTER_LOST);
 		return 0;
@@ -111,8 +115,10 @@ static __always_inline __u64 add_last_interval(struct waiter *t, struct task_str
 	bool runs = t->in_ns || (!t->out_ns && t->began_on_cpu);
 
 	divide_wait(t, task);
-	if (t->in_ns)
+	if (t->in_ns) {
 		since = t->in_ns;
+		t->nr_waits++;
+	}
 	if (since >= until)
 		return 0;
 	if (runs)
@@ -149,11 +155,12 @@ SEC("tp_btf/sched_process_exit")
 int BPF_PROG(unwatch_thread, struct task_struct *task)
 {
 	struct waiter *t, last;
-	__u64 now;
+	__u64 address, now;
 
 	if (!may_be_watched(task))
 		return 0;
-	t = bpf_task_storage_get(&waiters, task, 0, 0);
+	address = read_address(task);
+	t = find_waiter(task, address);
 	if (!t) {
 		/*
 		 * Before Linux 6.2 nothing is found while a thread that was preempted on this CPU
@@ -169,6 +176,8 @@ int BPF_PROG(unwatch_thread, struct task_struct *task)
 	t->start_ns = 0; /* from here on its switches do not count */
 	if (close_times(&last, task, &now))
 		send_thread(&last, task, now);
+	if (!end_ns) /* the others are being told */
+		free_place(address);
 	return 0;
 }
 
@@ -287,16 +296,19 @@ static __always_inline void tell_last_wait(struct seq_file *seq, struct task_str
 /*
  * Copies what is known of a thread that may be switched meanwhile, as of *ret_ns. A copy is of one
  * moment if its sums reach to its last switch. Those of a thread of which a switch was missed never
- * do: two equal copies will do, too.
+ * do: two equal copies will do, too. What belongs to another
+ * thread by now is none.
  */
-static __always_inline bool copy_times(const struct waiter *kept, struct waiter *ret, __u64 *ret_ns)
+static __always_inline bool copy_times(const struct waiter *kept, __u64 address, struct waiter *ret,
+				       __u64 *ret_ns)
 {
 	__u64 before = 0;
 
 	for (int i = 0; i < COPIES; i++) {
 		__u64 now = bpf_ktime_get_ns(), last, sums;
 
-		if (bpf_probe_read_kernel(ret, sizeof(*ret), kept) || !ret->start_ns)
+		if (bpf_probe_read_kernel(ret, sizeof(*ret), kept) || !ret->start_ns ||
+		    ret->task != address || *(const volatile __u64 *)&kept->task != address)
 			return false;
 		last = ret->in_ns ? ret->in_ns : ret->out_ns ? ret->out_ns : ret->start_ns;
 		sums = ret->start_ns + ret->cpu_ns + ret->runnable_ns + ret->waiting_ns +
@@ -313,7 +325,8 @@ static __always_inline bool copy_times(const struct waiter *kept, struct waiter 
 /* Is told of by what runs through the list of threads. */
 static __always_inline struct waiter *told_waiter(struct task_struct *task)
 {
-	struct waiter *t = task && may_be_watched(task) ? waiter_of(task) : NULL;
+	struct waiter *t =
+		task && may_be_watched(task) ? waiter_of(task, read_address(task)) : NULL;
 
 	return t && (!callers_only || task_is_readable((void *)task)) ? t : NULL;
 }
@@ -331,7 +344,7 @@ int tell_times(struct bpf_iter__task *ctx)
 	struct waiter t;
 	__u64 now;
 
-	if (!kept || !copy_times(kept, &t, &now))
+	if (!kept || !copy_times(kept, read_address(task), &t, &now))
 		return 0;
 	add_last_interval(&t, task, now);
 	fill_thread_event(&e, &t, task, now);
@@ -358,7 +371,7 @@ static __always_inline int tell_thread(struct bpf_iter__task *ctx, bool stacks)
 	if (!kept)
 		return 0;
 	t = *kept;
-	if (t.start_ns >= end_ns)
+	if (!t.start_ns || t.start_ns >= end_ns)
 		return 0;
 	waits_ns = add_last_interval(&t, task, end_ns);
 	fill_thread_event(&e, &t, task, end_ns);

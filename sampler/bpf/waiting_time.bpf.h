@@ -20,6 +20,7 @@
 #include "sampler/bpf/maps.bpf.h"
 #include "sampler/bpf/task.h"
 #include "sampler/bpf/wait_facts.bpf.h"
+#include "sampler/bpf/waiters.bpf.h"
 
 /* The recorder reads and writes these while it runs. */
 __u64 period_ns;
@@ -30,55 +31,11 @@ __u64 busy_ns;	/* when a CPU last spent more than a third of its budget on sampl
 #define BUDGET_WINDOW_NS 100000000u
 /* Of one CPU's samples: their number, and the time they take. With more, period_ns is doubled. */
 const volatile __u32 max_in_window, max_ns_in_window;
-const volatile bool finds_wakers; /* at_waking() runs, too */
-#define MAX_COUNTED_NS 100000u	  /* of a sample: the host may have had the CPU in between */
+#define MAX_COUNTED_NS 100000u /* of a sample: the host may have had the CPU in between */
 
 /* A bit for each tgid, modulo their number: threads of others are turned away by it. */
 #define WATCHED_BITS 65536u
 __u64 watched[WATCHED_BITS / 64];
-
-/*
- * The points along the sum of a thread's short waits: one in each stretch of period_ns, so that
- * what they stand for never differs from that sum by more than a period.
- */
-struct points {
-	__s64 left;   /* to the next one, ns */
-	__u64 rest;   /* from there to the end of its stretch */
-	__u64 weight; /* the length of the stretch; 0: there is none yet */
-};
-
-/*
- * A watched thread. Only the CPU that switches to it or from it writes here. What each switch needs
- * comes first: the kernel puts a word before it and lets both begin a cache line.
- */
-struct waiter {
-	__u64 start_ns; /* since when it is watched; 0: not yet */
-	/* One of them is set: when it was switched to, or from. None: neither since start_ns. */
-	__u64 in_ns, out_ns;
-	__u64 off_ns;	 /* the last time off a CPU; it is divided at the next switch */
-	__u64 run_delay; /* of the kernel, when it was switched from */
-	__u32 state;	 /* enum wait_state, of the last wait */
-	__u32 holder;	 /* of the lock for which it waits or waited, or 0 */
-	struct points points;
-	__u64 cpu_ns, runnable_ns, waiting_ns;
-	__u64 switches; /* the kernel's count when it was switched from */
-	__u64 nr_waits;
-	__u64 told_ns, told_runnable_ns; /* the sums of its samples, and of their runnable parts */
-	__u32 nr_told;			 /* samples */
-	__u32 began_on_cpu;
-	__u32 waker_tgid, waker_tid; /* of the last wait that will be sampled, */
-	__u64 waker_key;	     /* and the stack; 0: not known */
-	__u64 woken_ns;		     /* when that wait was ended; 0: not known */
-	char waker_comm[COMM_SIZE];
-};
-
-/* Freed with the thread. */
-struct {
-	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, int);
-	__type(value, struct waiter);
-} waiters SEC(".maps");
 
 /* The wait that was drawn at the last switch on this CPU, until its stack is walked. */
 struct drawn_wait {
@@ -114,27 +71,15 @@ static __always_inline bool may_be_watched(struct task_struct *task)
 	return watched[tgid >> 6 & (WATCHED_BITS / 64 - 1)] >> (tgid & 63) & 1;
 }
 
-static __always_inline struct waiter *waiter_of(struct task_struct *task)
-{
-	struct waiter *t = bpf_task_storage_get(&waiters, task, 0, 0);
-
-	return t && t->start_ns ? t : NULL;
-}
-
-/*
- * The same for a switch at `now`. A thread may have begun to be watched since then, on another CPU:
- * this switch is not part of its time.
- */
-static __always_inline struct waiter *waiter_at(struct task_struct *task, __u64 now)
-{
-	struct waiter *t = bpf_task_storage_get(&waiters, task, 0, 0);
-
-	return t && t->start_ns - 1 < now ? t : NULL; /* 0 - 1 is larger than any time */
-}
-
 static __always_inline __u64 run_delay_of(struct task_struct *task)
 {
 	return bpf_core_field_exists(task->sched_info) ? task->sched_info.run_delay : 0;
+}
+
+static __noinline bool group_is_throttled(struct task_struct *task)
+{
+	return bpf_core_field_exists(task->se.cfs_rq->throttle_count) &&
+	       BPF_CORE_READ(task, se.cfs_rq, throttle_count) > 0;
 }
 
 static __always_inline bool is_throttled(struct task_struct *task)
@@ -143,13 +88,13 @@ static __always_inline bool is_throttled(struct task_struct *task)
 
 	if (bpf_core_field_exists(one->throttled))
 		return one->throttled;
-	return bpf_core_field_exists(task->se.cfs_rq->throttle_count) &&
-	       BPF_CORE_READ(task, se.cfs_rq, throttle_count) > 0;
+	return group_is_throttled(task);
 }
 
-static __always_inline __u32 wait_state_of(struct task_struct *task, bool preempted, __u32 state)
+/* `state`: its __state; 0 if it is preempted. */
+static __always_inline __u32 wait_state_of(struct task_struct *task, __u32 state)
 {
-	if (preempted || !state)
+	if (!state)
 		return is_throttled(task) ? WAIT_THROTTLED : WAIT_PREEMPTED;
 	if (state & TASK_STOPPED_OR_TRACED)
 		return WAIT_STOPPED;
@@ -308,7 +253,6 @@ static __always_inline void begin_untold_run(struct waiter *t, struct task_struc
 		return;
 	t->off_ns = queued < off ? queued : off;
 	t->in_ns = t->start_ns + t->off_ns;
-	t->nr_waits++;
 }
 
 /* The running thread is switched from, or ends. */
@@ -316,6 +260,8 @@ static __always_inline void end_run(struct waiter *t, struct task_struct *task, 
 {
 	begin_untold_run(t, task, now);
 	divide_wait(t, task);
+	if (t->in_ns)
+		t->nr_waits++;
 	t->cpu_ns += now - (t->in_ns ? t->in_ns : t->out_ns ? t->out_ns : t->start_ns);
 	t->in_ns = 0;
 	t->out_ns = now;
@@ -333,29 +279,26 @@ static __always_inline void send_thread(const struct waiter *t, struct task_stru
 	bpf_ringbuf_submit(e, BPF_RB_NO_WAKEUP);
 }
 
-static __always_inline void switched_from(struct task_struct *task, bool preempted, __u32 state,
+/* `state` as for wait_state_of(). */
+static __always_inline void switched_from(struct task_struct *task, struct waiter *t, __u32 state,
 					  __u64 now)
 {
-	struct waiter *t = waiter_at(task, now);
-
-	if (!t)
-		return;
 	end_run(t, task, now);
-	t->state = wait_state_of(task, preempted, state);
+	t->state = wait_state_of(task, state);
+	t->is_woken = 0;
 	t->run_delay = run_delay_of(task);
 	t->switches = task->nvcsw + task->nivcsw;
 	t->holder = t->state == WAIT_SLEEP ? holder_of_lock(task) : 0;
-	if (finds_wakers)
-		t->waker_key = t->woken_ns = t->waker_tid = 0;
 }
 
 /* Ends the wait of the thread that is switched to. Returns its weight if it is to be sampled. */
 static __always_inline __u64 switched_to(struct waiter *t, __u64 now)
 {
 	t->off_ns = now - (t->out_ns ? t->out_ns : t->in_ns ? now : t->start_ns);
+	if (t->in_ns) /* the switch from it was not told */
+		t->nr_waits++;
 	t->out_ns = 0;
 	t->in_ns = now;
-	t->nr_waits++;
 	return draw(&t->points, t->off_ns);
 }
 

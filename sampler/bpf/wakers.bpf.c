@@ -27,14 +27,20 @@ char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
 #define LONG_NS 1000000u /* the shortest period */
 
+/* By CPU, modulo their number; each has a cache line. */
+static struct waking {
+	__u64 address[8]; /* the first: of a thread; address_through() */
+} wakings[MAX_CPUS];
+
 /* Will the wait of the thread that is woken now be sampled, as far as can be told already? */
-static __always_inline bool will_be_drawn(struct waiter *t)
+static __always_inline bool will_be_drawn(struct waiter *t, __u64 *ret_now)
 {
 	__u64 off;
 
 	if (t->in_ns)
 		return false; /* it has not left its CPU yet */
-	off = bpf_ktime_get_ns() - (t->out_ns ? t->out_ns : t->start_ns);
+	*ret_now = bpf_ktime_get_ns();
+	off = *ret_now - (t->out_ns ? t->out_ns : t->start_ns);
 	if (!t->points.weight)
 		return off >= LONG_NS;
 	return off >= t->points.weight || t->points.left < (__s64)off;
@@ -65,19 +71,21 @@ static __always_inline __u64 send_waker(void *ctx, struct walk_state *st, __u32 
 SEC("tp_btf/sched_waking")
 int BPF_PROG(at_waking, struct task_struct *woken)
 {
-	struct waiter *t = waiter_of(woken);
+	__u32 cpu = bpf_get_smp_processor_id();
 	struct walk_state *st;
-	__u32 cpu;
-	__u64 id;
+	struct waiter *t;
+	__u64 id, now = 0;
 
-	if (!t || !will_be_drawn(t)) /* as most of them */
+	t = waiter_of(woken, address_through(wakings[cpu & (MAX_CPUS - 1)].address, woken));
+	if (!t || !will_be_drawn(t, &now)) /* as most of them */
 		return 0;
 	id = bpf_get_current_pid_tgid();
-	cpu = bpf_get_smp_processor_id();
 	t->waker_tgid = id >> 32;
 	t->waker_tid = (__u32)id;
-	t->woken_ns = bpf_ktime_get_ns();
+	t->waker_key = 0;
+	t->woken_ns = now;
 	bpf_get_current_comm(t->waker_comm, COMM_SIZE);
+	t->is_woken = 1;
 	st = bpf_map_lookup_elem(&states, &cpu);
 	if (!st || (callers_only && !task_is_readable((void *)bpf_get_current_task_btf())))
 		return 0;

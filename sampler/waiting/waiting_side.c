@@ -62,7 +62,7 @@ struct waiting_side {
 	uint64_t adapted_ns, nr_drawn;
 };
 
-static void copy_settings(struct waiting_side *w, const struct sprof_bpf *main, bool wakers)
+static void copy_settings(struct waiting_side *w, const struct sprof_bpf *main)
 {
 	struct waiting_bpf__rodata *to = w->skel->rodata;
 	const struct sprof_bpf__rodata *from = main->rodata;
@@ -76,7 +76,6 @@ static void copy_settings(struct waiting_side *w, const struct sprof_bpf *main, 
 	to->interrupts_itself = w->kernel.way == WAITING_BY_INTERRUPT;
 	to->max_in_window = SAMPLES_PER_S / WINDOWS_PER_S;
 	to->max_ns_in_window = SAMPLES_NS_PER_S / WINDOWS_PER_S;
-	to->finds_wakers = wakers;
 	w->skel->bss->period_ns = w->least_period_ns;
 	bpf_map__set_max_entries(w->skel->maps.states, nr_cpus);
 	bpf_map__set_max_entries(w->skel->maps.snapshots, nr_cpus);
@@ -154,7 +153,7 @@ int waiting_side_new(const struct sprof_bpf *main, uint64_t period_ns, bool wake
 	      : w->kernel.way == WAITING_CANNOT ? -ENOTSUP
 						: -errno;
 	if (!err) {
-		copy_settings(w, main, wakers);
+		copy_settings(w, main);
 		choose_programs(w);
 		err = waiting_bpf__load(w->skel);
 	}

@@ -43,6 +43,7 @@ int wakers_side_new(const struct sprof_bpf *main, const struct waiting_bpf *wait
 	w->skel = wakers_bpf__open();
 	err = w->skel ? shared_maps_of_walks(w->skel->obj, main->obj) : -errno;
 	err = err ? err : shared_map(w->skel->obj, waiting->obj, "waiters");
+	err = err ? err : shared_map(w->skel->obj, waiting->obj, "places");
 	if (!err) {
 		copy_settings(w->skel, main);
 		err = wakers_bpf__load(w->skel);
