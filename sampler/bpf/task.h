@@ -102,6 +102,7 @@ struct task_struct___throttled {
 };
 
 struct files_struct; /* kernel_files.h */
+struct rt_mutex_waiter;
 
 struct task_struct {
 	unsigned int flags;
@@ -113,6 +114,7 @@ struct task_struct {
 	struct sched_info sched_info;
 	struct sched_entity se;
 	struct files_struct *files;
+	struct rt_mutex_waiter *pi_blocked_on;
 	unsigned long nvcsw, nivcsw; /* switches away from it: voluntary and not */
 	__u64 self_exec_id;	     /* u64 since 5.7 */
 	struct mm_struct *mm;
@@ -142,6 +144,7 @@ struct cfs_rq___queue {
 /* Bits of __state (include/linux/sched.h) */
 #define TASK_UNINTERRUPTIBLE 0x02
 #define TASK_STOPPED_OR_TRACED 0x0c
+#define TASK_FREEZABLE 0x2000 /* since Linux 6.1 */
 
 #define PF_EXITING 0x00000004 /* include/linux/sched.h, unchanged since 2.6.12 */
 #define PF_KTHREAD 0x00200000 /* include/linux/sched.h, unchanged since 2.6.38 */

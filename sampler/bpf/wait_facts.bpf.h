@@ -124,9 +124,24 @@ static __noinline __u32 holder_of_futex(struct task_struct *task)
 	return mutex.lock == MUTEX_CONTENDED && !(mutex.kind & ~MUTEX_KINDS) ? mutex.owner : 0;
 }
 
-static __always_inline __u32 holder_of_lock(struct task_struct *task)
+extern int LINUX_KERNEL_VERSION __kconfig;
+
+/*
+ * May a thread that leaves its CPU in this state wait in futex? Since Linux 6.1 such waits can be
+ * frozen, or wait for a lock that inherits priority; of other waits the system call is not read,
+ * which finds its memory cold.
+ */
+static __always_inline bool may_wait_in_futex(struct task_struct *task, __u32 state)
 {
-	return is_in_futex(task) ? holder_of_futex(task) : 0;
+	if (LINUX_KERNEL_VERSION < KERNEL_VERSION(6, 1, 0) ||
+	    !bpf_core_field_exists(task->pi_blocked_on))
+		return true;
+	return state & TASK_FREEZABLE || task->pi_blocked_on;
+}
+
+static __always_inline __u32 holder_of_lock(struct task_struct *task, __u32 state)
+{
+	return may_wait_in_futex(task, state) && is_in_futex(task) ? holder_of_futex(task) : 0;
 }
 
 static __always_inline struct file *file_of(struct task_struct *task, __u32 fd)

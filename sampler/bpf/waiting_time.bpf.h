@@ -288,7 +288,7 @@ static __always_inline void switched_from(struct task_struct *task, struct waite
 	t->is_woken = 0;
 	t->run_delay = run_delay_of(task);
 	t->switches = task->nvcsw + task->nivcsw;
-	t->holder = t->state == WAIT_SLEEP ? holder_of_lock(task) : 0;
+	t->holder = t->state == WAIT_SLEEP ? holder_of_lock(task, state) : 0;
 }
 
 /* Ends the wait of the thread that is switched to. Returns its weight if it is to be sampled. */
