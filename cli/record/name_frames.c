@@ -7,8 +7,11 @@
 #include <errno.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "cli/gpu/record_gpu.h"
+#include "core/base/alloc.h"
 #include "core/profile/profile.h"
 #include "core/profile/source.h"
 #include "core/rights/privileges.h"
@@ -46,14 +49,29 @@ static int kernel_symbol(void *context, uint64_t address, char *name, size_t siz
 	return source_ebpf_kernel_symbol(n->source, address, name, size);
 }
 
-/* Names our hooks in targets, which sources take for runtime code. */
-static void name_own_code(const struct allocations *alloc, struct profile *p)
+/* Frames in instructions that a hook has moved, and those of where these were. */
+struct moved_frames {
+	struct {
+		uint32_t frame, original;
+	} * list;
+	size_t nr, capacity;
+};
+
+/*
+ * Names our hooks in targets, which sources take for runtime code. Instructions of the hooked
+ * functions themselves, which lie among them, get a frame in their function.
+ */
+static void name_own_code(const struct allocations *alloc, struct profile *p,
+			  struct moved_frames *moved)
 {
 	uint32_t name = profile_string(p, OWN_CODE, sizeof(OWN_CODE) - 1);
+	size_t nr = p->nr_frames;
 
-	for (uint32_t i = 0; i < p->nr_frames; i++) {
+	for (uint32_t i = 0; i < nr; i++) {
 		const struct profile_frame *f = &p->frames[i];
 		const struct profile_module *m = &p->modules[f->module];
+		uint64_t address;
+		uint32_t module;
 		const struct profile_function function = {
 			.name = name,
 			.system_name = name,
@@ -63,10 +81,32 @@ static void name_own_code(const struct allocations *alloc, struct profile *p)
 		struct profile_location at = { 0 };
 
 		if (m->kind != MODULE_JIT ||
-		    !allocations_own_code(alloc, (pid_t)m->pid, f->address))
+		    !allocations_own_code(alloc, (pid_t)m->pid, f->address, &module, &address))
 			continue;
 		at.function = profile_function(p, &function);
 		profile_set_locations(p, i, &at, 1);
+		if (module == PROFILE_NONE)
+			continue;
+		moved->list =
+			xgrow(moved->list, &moved->capacity, moved->nr + 1, sizeof(*moved->list));
+		moved->list[moved->nr].frame = i;
+		moved->list[moved->nr++].original = profile_frame(p, module, address);
+	}
+}
+
+static void name_moved(struct profile *p, const struct moved_frames *moved)
+{
+	for (size_t i = 0; i < moved->nr; i++) {
+		const struct profile_frame *f = &p->frames[moved->list[i].original];
+		size_t nr = f->nr_locations;
+		struct profile_location *locations = xcalloc(nr, sizeof(*locations));
+
+		if (nr) {
+			memcpy(locations, p->locations + f->first_location,
+			       nr * sizeof(*locations));
+			profile_set_locations(p, moved->list[i].frame, locations, nr);
+		}
+		free(locations);
 	}
 }
 
@@ -81,9 +121,12 @@ void record_name_frames(struct name_frames *n, struct profile *vocabulary)
 		.context = n,
 	};
 	struct symbolizer_stats stats;
+	struct moved_frames moved = { 0 };
 
 	if (n->alloc)
-		name_own_code(n->alloc, vocabulary);
+		name_own_code(n->alloc, vocabulary, &moved);
 	symbolizer_run(vocabulary, &opts, &stats);
+	name_moved(vocabulary, &moved);
+	free(moved.list);
 	record_gpu_name_frames(n->gpu, vocabulary);
 }

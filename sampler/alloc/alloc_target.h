@@ -13,6 +13,7 @@
 #include "sampler/alloc/target_end.h"
 
 struct alloc_samples;
+struct sink;
 struct tensor_levels;
 struct walk_target;
 
@@ -26,6 +27,7 @@ struct alloc_target {
 	const char *python_why; /* why small objects are missed; NULL: none are */
 	struct hook_set hooks;
 	size_t nr_stubs; /* that were written into it */
+	size_t nr_noted; /* of these: own_codes_note() */
 	struct walk_target *walk;
 	struct alloc_shared *shared; /* as mapped here; the target may write anything into it */
 	int shared_fd, space_fd, arena_fd; /* the first is ours */
@@ -57,6 +59,23 @@ struct alloc_target {
 	uint64_t end_ns; /* when it was seen to have ended; 0: it runs */
 	struct alloc_target *next;
 };
+
+/*
+ * own_code.c: where our code was in processes, and which of it are instructions of hooked
+ * functions. Zeros: nowhere.
+ */
+struct own_codes {
+	struct own_code *codes;
+	size_t nr, capacity;
+};
+
+void own_codes_fini(struct own_codes *codes);
+void own_codes_add(struct own_codes *codes, pid_t pid, uint64_t start);
+/* Notes what stubs have moved that were written since the last call. */
+void own_codes_note(struct own_codes *codes, struct alloc_target *target, struct sink *sink);
+/* As allocations_own_code(). */
+bool own_codes_find(const struct own_codes *codes, pid_t pid, uint64_t address,
+		    uint32_t *ret_module, uint64_t *ret_address);
 
 /*
  * alloc_attach.c: maps our memory into the process and turns the hooks on. 0, or -errno and the

@@ -34,19 +34,12 @@
 #define ADAPT_NS (500ull * 1000 * 1000) /* between changes of the interval */
 #define HEARTBEAT_LIMIT_NS (10ull * 1000 * 1000 * 1000)
 
-/* Where our code was in a process. */
-struct own_code {
-	pid_t pid;
-	uint64_t start;
-};
-
 struct allocations {
 	struct walk_publisher *publisher;
 	struct alloc_target *targets;
 	uint64_t interval; /* as asked for; 0: adapted */
 	bool is_started, only_python, only_tensors;
-	struct own_code *codes;
-	size_t nr_codes, codes_capacity;
+	struct own_codes codes;
 	uint64_t held_ns;
 	size_t nr_held;
 	uint64_t adapted_ns;
@@ -116,7 +109,7 @@ void allocations_free(struct allocations *a)
 		free_target(t);
 	}
 	walk_publisher_free(a->publisher);
-	free(a->codes);
+	own_codes_fini(&a->codes);
 	free(a);
 }
 
@@ -221,8 +214,7 @@ int allocations_attach(struct allocations *a, pid_t pid, const struct alloc_func
 	target_end_watch(&t->watch, pid);
 	t->start_ns = monotonic_ns();
 	t->cpu_ns = cpu_time_ns(pid);
-	a->codes = xgrow(a->codes, &a->codes_capacity, a->nr_codes + 1, sizeof(*a->codes));
-	a->codes[a->nr_codes++] = (struct own_code){ pid, t->code };
+	own_codes_add(&a->codes, pid, t->code);
 	unhooked_say(t, 0);
 	say_python(t);
 	log_debug("process %d: %zu allocation functions hooked, %zu threads held for %llu us",
@@ -343,6 +335,7 @@ void allocations_drain(struct allocations *a, struct sink *sink)
 		if (!t->is_told)
 			alloc_samples_tell(t, sink);
 		t->is_told = true;
+		own_codes_note(&a->codes, t, sink);
 		unhooked_tell(t, sink);
 		if (target_end_has_come(&t->watch)) {
 			end_target(t, now, sink);
@@ -420,6 +413,7 @@ static void finish_target(struct allocations *a, struct alloc_target *t, struct 
 		end_target(t, monotonic_ns(), sink);
 	if (!t->end_ns)
 		see_held(t);
+	own_codes_note(&a->codes, t, sink);
 	if (!t->end_ns && alloc_target_detach(t, &reason))
 		log_warning("process %d: %s", (int)t->pid, reason.why);
 	if (t->end_ns) {
@@ -458,13 +452,10 @@ void allocations_stopped(const struct allocations *a, uint64_t *ret_ns, size_t *
 	*ret_threads = a->nr_held;
 }
 
-bool allocations_own_code(const struct allocations *a, pid_t pid, uint64_t address)
+bool allocations_own_code(const struct allocations *a, pid_t pid, uint64_t address,
+			  uint32_t *ret_module, uint64_t *ret_address)
 {
-	for (size_t i = 0; i < a->nr_codes; i++)
-		if (a->codes[i].pid == pid && address >= a->codes[i].start &&
-		    address - a->codes[i].start < ALLOC_CODE_SIZE)
-			return true;
-	return false;
+	return own_codes_find(&a->codes, pid, address, ret_module, ret_address);
 }
 
 int allocations_open_module(const struct allocations *a, uint32_t module)

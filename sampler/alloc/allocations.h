@@ -99,8 +99,13 @@ void allocations_stop(struct allocations *allocations, struct sink *sink);
 void allocations_stopped(const struct allocations *allocations, uint64_t *ret_ns,
 			 size_t *ret_threads);
 
-/* Was our code at that address of the process? Also after the end. */
-bool allocations_own_code(const struct allocations *allocations, pid_t pid, uint64_t address);
+/*
+ * Was our code at that address of the process? Also after the end. If it was an instruction of a
+ * hooked function that the hook has moved there, *ret_module and *ret_address are where it was, as
+ * a frame of the sink says it; else the module is PROFILE_NONE.
+ */
+bool allocations_own_code(const struct allocations *allocations, pid_t pid, uint64_t address,
+			  uint32_t *ret_module, uint64_t *ret_address);
 
 /* As source_ops.open_module and open_root. NULL is fine. */
 int allocations_open_module(const struct allocations *allocations, uint32_t module);

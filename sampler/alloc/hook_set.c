@@ -124,6 +124,8 @@ static int write_stub(struct hook *h, const struct inject_process *process,
 	    (!h->plan.is_slot && distance != (int32_t)distance))
 		return -ERANGE;
 	h->original = at + stub.original;
+	h->moved = (uint16_t)stub.moved;
+	h->moved_end = (uint16_t)stub.moved_end;
 	stub_frame_write(&h->plan, &stub, &frame_places, frame);
 	if (inject_process_write(process, at, stub.bytes, stub.size) ||
 	    inject_process_write(process, frame_places.frame, frame, sizeof(frame)))
@@ -145,7 +147,6 @@ static uint64_t allocates_for_new(const struct hook_set *set, const struct alloc
 int hook_set_write_stubs(struct hook_set *set, const struct inject_process *process,
 			 const struct hook_memory *m)
 {
-	const uint64_t first = m->code + ALLOC_STUBS_AT + m->nr_stubs * HOOK_STUB_MAX;
 	int err = 0;
 
 	for (int news = 0; news < 2; news++) {
@@ -159,7 +160,8 @@ int hook_set_write_stubs(struct hook_set *set, const struct inject_process *proc
 				h->kind.more = allocates_for_new(set, h->function);
 			err = news && !h->kind.more
 				      ? -ENOTSUP
-				      : write_stub(h, process, m, first + i * HOOK_STUB_MAX);
+				      : write_stub(h, process, m,
+						   hook_stub_at(m->code, h->kind.site));
 		}
 	}
 	return err;

@@ -22,6 +22,7 @@ struct hook {
 	struct hook_kind kind;
 	uint64_t original;	     /* the way into the function past the hook */
 	uint8_t now[HOOK_MAX_BYTES]; /* what stands there while it is on */
+	uint16_t moved, moved_end;   /* as of struct hook_stub */
 	bool is_left; /* it is on already: a recorder that was killed, or a parent, has left it */
 };
 
@@ -76,6 +77,11 @@ static inline uint64_t hook_frame_at(uint64_t code, const struct alloc_payload *
 				     uint32_t stub)
 {
 	return code + payload->head.size + (uint64_t)stub * ALLOC_FRAME_SIZE;
+}
+
+static inline uint64_t hook_stub_at(uint64_t code, uint32_t stub)
+{
+	return code + ALLOC_STUBS_AT + (uint64_t)stub * HOOK_STUB_MAX;
 }
 
 /*

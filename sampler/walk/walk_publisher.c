@@ -204,8 +204,8 @@ void walk_publisher_take(struct walk_publisher *p, int timeout_ms)
 		publish(t);
 }
 
-uint32_t walk_target_frame(struct walk_target *t, struct sink *sink, uint64_t address,
-			   const char **ret_path)
+uint32_t walk_target_module(struct walk_target *t, struct sink *sink, uint64_t address,
+			    const char **ret_path, uint64_t *ret_address)
 {
 	const struct mapping *m = process_find(&t->maps, address);
 
@@ -216,10 +216,17 @@ uint32_t walk_target_frame(struct walk_target *t, struct sink *sink, uint64_t ad
 	if (!m)
 		return PROFILE_NONE;
 	*ret_path = m->code->path;
-	if (m->code->kind != MODULE_JIT)
-		address = address - m->start + m->pgoff;
+	*ret_address = m->code->kind == MODULE_JIT ? address : address - m->start + m->pgoff;
 	t->publisher->out.sink = sink;
-	return sink->frame(sink, sample_sink_module(&t->publisher->out, m->code), address);
+	return sample_sink_module(&t->publisher->out, m->code);
+}
+
+uint32_t walk_target_frame(struct walk_target *t, struct sink *sink, uint64_t address,
+			   const char **ret_path)
+{
+	uint32_t module = walk_target_module(t, sink, address, ret_path, &address);
+
+	return module == PROFILE_NONE ? PROFILE_NONE : sink->frame(sink, module, address);
 }
 
 struct known_stack walk_target_stack(struct walk_target *t, struct sink *sink,

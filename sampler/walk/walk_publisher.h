@@ -45,6 +45,12 @@ void walk_publisher_take(struct walk_publisher *publisher, int timeout_ms);
 void walk_target_refresh(struct walk_target *target);
 
 /*
+ * The sink's module at an address of the target, or PROFILE_NONE; *ret_path is its path, the
+ * publisher's, and *ret_address the address of a frame there.
+ */
+uint32_t walk_target_module(struct walk_target *target, struct sink *sink, uint64_t address,
+			    const char **ret_path, uint64_t *ret_address);
+/*
  * The sink's frame at an address of the target, or PROFILE_NONE; *ret_path is the path of its
  * module, the publisher's.
  */

@@ -118,6 +118,58 @@ many_recordings() { # COMMAND...
 	[ -z "$bad" ]
 }
 
+# Three of the instructions that the hook of its malloc moves take nearly all of the program's time. What an instruction
+# takes is seen at it or at the next one, so some of it is seen in the hook.
+moved_instructions_are_the_functions_own() { # OPTIONS...
+	cat >"$BATS_TEST_TMPDIR/moved.c" <<-'END'
+		#include <stdlib.h>
+		#include <string.h>
+		#include <time.h>
+		static char room[64][64];
+		static unsigned int next;
+		static void *volatile freed;
+		__attribute__((used)) static void *take(size_t size)
+		{
+			return size <= 64 ? room[next++ % 64] : NULL;
+		}
+		__asm__(".globl malloc\n.type malloc, @function\nmalloc:\n.cfi_startproc\n"
+			"push %rbx\n.cfi_adjust_cfa_offset 8\n.cfi_offset rbx, -16\n"
+			"pause\npause\npause\n"
+			"mov %rdi, %rbx\ncall take\n"
+			"pop %rbx\n.cfi_adjust_cfa_offset -8\nret\n.cfi_endproc\n.size malloc, .-malloc");
+		__attribute__((noinline)) void free(void *block)
+		{
+			if (block)
+				freed = block;
+		}
+		void *calloc(size_t nr, size_t size)
+		{
+			void *block = malloc(nr * size);
+			return block ? memset(block, 0, nr * size) : NULL;
+		}
+		void *realloc(void *block, size_t size)
+		{
+			void *other = malloc(size);
+			if (other && block)
+				memcpy(other, block, size);
+			free(block);
+			return other;
+		}
+		int main(void)
+		{
+			while (clock() < 2 * CLOCKS_PER_SEC)
+				for (int i = 0; i < 1000; i++)
+					free(malloc(8));
+			return 0;
+		}
+	END
+	cc -O1 -w -fno-builtin -o "$data.moved" "$BATS_TEST_TMPDIR/moved.c" # where whoever records may run it
+	"${as[@]}" "$SPROF" record -q -F 999 --alloc=1m -o "$data" "$@" -- "$data.moved"
+	"$SPROF" fold --column cpu "$data" | sed 's/;\[no kernel stack\]//' | awk '
+		{ all += $NF } /;malloc [0-9]+$/ { own += $NF } /;\[allocation hook\][^;]* [0-9]+$/ { hooks += $NF }
+		END { print own " of " all ", " hooks " in hooks"; exit !(own > all / 3 && hooks) }'
+}
+
 # Records a program that only allocates. The recorder reads the code of the hooks when the first sample lands in it, so
 # the first second is left out: on a busy machine that takes a while. OPTIONS...
 stacks_through_hooks_are_complete() {

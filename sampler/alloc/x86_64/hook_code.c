@@ -258,15 +258,18 @@ static void put_filter(struct code *c, const struct hook_places *places, uint8_t
 }
 _Static_assert(ALLOC_FILTER_WORD_SHIFT == 4 + 5, "a word has 32 bits");
 
-static bool put_moved(struct code *c, const struct hook_plan *p)
+static bool put_moved(struct code *c, const struct hook_plan *p, struct hook_stub *ret)
 {
 	for (size_t at = p->again ? 0 : p->kept; at < p->length;) {
 		struct instruction in = instruction_decode(p->was + at, p->length - at);
 
+		if (at == hook_jump_at(p))
+			ret->moved = c->size;
 		if (!in.length || !instruction_move(c, p->was + at, p->function + at, in))
 			return false;
 		at += in.length;
 	}
+	ret->moved_end = c->size;
 	return code_put_jump(c, p->function + p->length);
 }
 
@@ -290,7 +293,7 @@ static void put_jump_anywhere(struct code *c, const uint8_t *function)
  * Goes on in the function. Returns where all of it can be entered from the slow path; 0: an
  * instruction cannot be moved there.
  */
-static size_t put_original(struct code *c, const struct hook_plan *p)
+static size_t put_original(struct code *c, const struct hook_plan *p, struct hook_stub *ret)
 {
 	size_t resume = c->size, original;
 
@@ -298,7 +301,7 @@ static size_t put_original(struct code *c, const struct hook_plan *p)
 		put_jump_anywhere(c, p->was);
 		return resume;
 	}
-	if (!put_moved(c, p))
+	if (!put_moved(c, p, ret))
 		return 0;
 	if (p->again)
 		return resume;
@@ -357,7 +360,8 @@ bool hook_stub_make(const struct hook_plan *p, const struct hook_kind *kind,
 	if (shape->block)
 		put_filter(c, places, shape->block, &x);
 	ret->resume = c->size;
-	ret->original = put_original(c, p);
+	ret->moved = ret->moved_end = 0;
+	ret->original = put_original(c, p, ret);
 	ret->slow = c->size;
 	for (size_t i = 0; i < 3; i++)
 		land(c, x.slow[i]);

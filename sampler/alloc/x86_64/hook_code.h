@@ -85,6 +85,8 @@ struct hook_stub {
 	size_t nr_code; /* and of its code */
 	/* Offsets of the parts of the code: see above. `original` may be `resume`. */
 	size_t resume, original, slow;
+	/* Of the function's instructions from hook_jump_at() on; of a slot there are none. */
+	size_t moved, moved_end;
 };
 
 /* Makes the stub that is to lie at places->stub. false: an instruction cannot be moved that far. */

@@ -87,6 +87,14 @@ needs_library() { # NAME
 	[ -z "$(grep -vF '[incomplete: guessed callers]' "$BATS_TEST_TMPDIR/folded" | grep -F '[jit]')" ]
 }
 
+@test "instructions that hooks have moved are their function's own" {
+	moved_instructions_are_the_functions_own -s ebpf
+}
+
+@test "moved instructions in copied stacks are their function's own" {
+	moved_instructions_are_the_functions_own -s perf
+}
+
 @test "stacks through the hooks are complete" {
 	stacks_through_hooks_are_complete -s ebpf
 }

@@ -52,6 +52,12 @@ record() {
 	stacks_through_hooks_are_complete -s timer
 }
 
+@test "instructions that hooks have moved are their function's own" {
+	as_nobody
+	needs_known_filters
+	moved_instructions_are_the_functions_own -s timer
+}
+
 # Signals come all the time while hooks are written and removed; the program checks its blocks itself.
 # bats test_tags=full
 @test "hooks come and go under the timers of a recorder" {

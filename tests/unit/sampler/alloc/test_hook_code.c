@@ -165,6 +165,35 @@ static void an_argument_that_was_copied_is_copied_again(void **state)
 	munmap(w, sizeof(*w));
 }
 
+/* Hooks a function that begins so. Its instructions from `from` on are moved, nr_moved bytes. */
+static void moves(const uint8_t *function, size_t size, size_t from, size_t nr_moved)
+{
+	const struct hook_places places = { .stub = 0x10000, .slow = 0x20000 };
+	struct world *w = make_world(function, size);
+	struct hook_stub stub;
+	struct hook_plan p;
+	const char *why;
+
+	assert_int_equal(hook_plan_make(w->function, CODE_SIZE, 0x30000, &p, &why), 0);
+	assert_true(
+		hook_stub_make(&p, &(struct hook_kind){ .entry = ALLOC_MALLOC }, &places, &stub));
+	assert_int_equal(stub.moved_end - stub.moved, nr_moved);
+	assert_true(stub.moved >= stub.resume && stub.moved_end <= stub.slow);
+	/* A jump leads on by another distance. */
+	assert_memory_equal(stub.bytes + stub.moved, function + from, p.is_jump ? 1 : nr_moved);
+	munmap(w, sizeof(*w));
+}
+
+static void what_was_moved_is_told_from_the_hook(void **state)
+{
+	static const uint8_t jump[] = { 0xe9, 0x03, 0, 0, 0, 0x90, 0x90, 0x90 };
+
+	(void)state;
+	moves(adds, sizeof(adds), 2, 5);
+	moves(copies, sizeof(copies), 3, 7); /* the first instruction is run again */
+	moves(jump, sizeof(jump), 0, 5);
+}
+
 /* Hooks a slot that holds the function; returns what it holds then. */
 static three *hook_slot(struct world *w, three *slot, const struct hook_kind *kind)
 {
@@ -354,6 +383,7 @@ int main(void)
 {
 	const struct CMUnitTest unit_tests[] = {
 		cmocka_unit_test(counts_bytes_and_goes_on),
+		cmocka_unit_test(what_was_moved_is_told_from_the_hook),
 		cmocka_unit_test(a_function_that_is_a_jump_leads_to_the_stub),
 		cmocka_unit_test(an_argument_that_was_copied_is_copied_again),
 		cmocka_unit_test(a_slot_leads_to_the_stub),
