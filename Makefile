@@ -244,7 +244,10 @@ $(B)/libsprof.so: $(filter-out $(PAYLOAD_OBJS),$(AGENT_OBJS))
 	$(Q)$(CC) -shared -nostartfiles -Wl,-soname,libsprof.so,--strip-debug,-z,relro,-z,now,-z,noexecstack,--no-undefined \
 		-o $@ $^
 
-# The code of allocation hooks is a payload of its own, with the agent's stack walker.
+# The code of allocation hooks is a payload of its own, with the agent's stack walker. It finds its own callers by
+# frame pointers (draw.c).
+$(ALLOC_AGENT_OBJS): AGENT_FLAGS += -fno-omit-frame-pointer
+
 $(B)/sampler/agent/alloc/payload.elf: $(ALLOC_AGENT_OBJS) $(addprefix $(B)/sampler/agent/,stack.o memory.o python.o) sampler/agent/payload.lds
 	$(call say,BLOB,$@)
 	$(Q)$(LD) -shared -Bsymbolic -z noexecstack --no-undefined -T sampler/agent/payload.lds -o $@ $(filter %.o,$^)

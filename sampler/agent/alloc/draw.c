@@ -78,6 +78,27 @@ static void finish_python(struct agent_walk *w)
 		w->end = END_TOO_LONG;
 }
 
+#define OWN_FRAMES 8
+#define OWN_FRAME_BYTES 4096 /* of the stack, at most */
+
+/*
+ * Past our own frames: a function of Python's tables that was called from here may end in a jump to
+ * realloc(3), whose hook then returns to us. All of our functions that call another keep the frame
+ * pointer, and who jumps has put it back.
+ */
+static const __u64 *frame_of_caller(const __u64 *frame)
+{
+	for (int i = 0; i < OWN_FRAMES; i++) {
+		__u64 next = frame[0];
+
+		if (frame[1] - (__u64)agent_payload_start >= ALLOC_CODE_SIZE || next % 8 ||
+		    next <= (__u64)frame || next - (__u64)frame > OWN_FRAME_BYTES)
+			break;
+		frame = (const __u64 *)next;
+	}
+	return frame;
+}
+
 static void walk(struct alloc_private *a, struct agent_walk *w, const __u64 *frame, int scratch,
 		 __s32 tid)
 {
@@ -178,7 +199,7 @@ void alloc_take(struct alloc_private *a, const struct alloc_taken *t)
 	w.python_broken = 0;
 	w.nr = 0;
 	w.low = w.high = 0;
-	walk(a, &w, t->frame, scratch, draw.tid);
+	walk(a, &w, frame_of_caller(t->frame), scratch, draw.tid);
 	draw.python_broken = w.python_broken;
 	draw.nr_total = w.nr;
 	draw.nr_frames = w.nr < max ? w.nr : max;

@@ -73,6 +73,26 @@ sys.stdin.readline()' "${@:2}"
 	each_python changed_functions "malloc calloc realloc free" raw
 }
 
+# Python's realloc hands a block beyond 512 bytes on to realloc(3) by a jump: one hook within the other.
+moves_have_stacks() {
+	rm -rf "$data"
+	"$SPROF" record -q -F 99 --alloc=16k -o "$data" -- "$python" -c '
+def grow():
+    kept = []
+    for i in range(20000):
+        kept.append(None)
+for _ in range(100):
+    grow()'
+	"$SPROF" fold --column allocated "$data" >"$BATS_TEST_TMPDIR/folded"
+	[ -z "$(grep -F '[allocation hook]' "$BATS_TEST_TMPDIR/folded" | tee /dev/stderr)" ]
+	awk '{ all += $NF } /;_start;.*;grow \(.*;/ { grown += $NF }
+		END { print grown " of " all; exit !(grown > 0.9 * all) }' "$BATS_TEST_TMPDIR/folded"
+}
+
+@test "blocks that Python moves have whole stacks" {
+	each_python moves_have_stacks
+}
+
 asked_by_python() {
 	rm -rf "$BATS_TEST_TMPDIR/input" "$truth" "$data"
 	start_sites "$python" "$PWD/tests/targets/python_asks.py" "$TARGETS/libasks.so"
