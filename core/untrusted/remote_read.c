@@ -59,6 +59,10 @@ static struct {
 	size_t given_up_capacity;
 	uint32_t nr_listed, next_listed, nr_processes;
 	uint64_t nr_given_up, allowance_ns, allowed_at_ns;
+	/* from remote_files_begin() to _end() */
+	pid_t ahead_of; /* 0: none */
+	char ahead_names[REMOTE_NAME];
+	struct buffer ahead; /* as REMOTE_FILES answers */
 } readers = { .lock = PTHREAD_MUTEX_INITIALIZER, .commands = -1, .files = -1, .slot = NONE };
 
 int remote_read_start(void)
@@ -124,6 +128,8 @@ void remote_read_end(void)
 	kill(readers.starter, SIGKILL); /* the readers die with it */
 	waitpid(readers.starter, NULL, 0);
 	munmap(readers.slots, REMOTE_READERS * sizeof(struct remote_slot));
+	buffer_fini(&readers.ahead);
+	readers.ahead_of = 0;
 	readers.slots = NULL;
 	forget_given_up();
 }
@@ -319,12 +325,65 @@ ssize_t remote_read(pid_t pid, uint64_t address, void *to, size_t size)
 	return got ? (ssize_t)got : (ssize_t)n;
 }
 
-static int read_file(pid_t pid, const char *name, size_t limit, struct buffer *b)
+void remote_files_begin(pid_t pid, const char *names)
 {
-	enum remote_request request = REMOTE_FILE;
 	int64_t n;
 
 	pthread_mutex_lock(&readers.lock);
+	readers.ahead_of = 0;
+	readers.ahead.size = 0;
+	n = readers.slots ? ask(REMOTE_FILES, pid, 0, 0, names) : 0;
+	if (n > 0 && n <= (int64_t)REMOTE_DATA) {
+		buffer_add(&readers.ahead, readers.slots[readers.slot].data, (size_t)n);
+		snprintf(readers.ahead_names, sizeof(readers.ahead_names), "%s", names);
+		readers.ahead_of = pid;
+	}
+	pthread_mutex_unlock(&readers.lock);
+}
+
+void remote_files_end(void)
+{
+	pthread_mutex_lock(&readers.lock);
+	readers.ahead_of = 0;
+	pthread_mutex_unlock(&readers.lock);
+}
+
+/* Is it one of the files that were read at once? *ret_size: its size or -errno. */
+static bool find_ahead(pid_t pid, const char *name, const char **ret_data, int32_t *ret_size)
+{
+	const char *at = readers.ahead.data, *end = at + readers.ahead.size;
+	char names[REMOTE_NAME], *rest = names, *candidate;
+
+	if (!readers.ahead_of || readers.ahead_of != pid)
+		return false;
+	memcpy(names, readers.ahead_names, sizeof(names));
+	while ((candidate = strsep(&rest, "\n")) && end - at >= (ptrdiff_t)sizeof(*ret_size)) {
+		memcpy(ret_size, at, sizeof(*ret_size));
+		at += sizeof(*ret_size);
+		if (*ret_size > end - at)
+			return false;
+		*ret_data = at;
+		if (!strcmp(candidate, name))
+			return *ret_size != -EFBIG;
+		at += *ret_size > 0 ? *ret_size : 0;
+	}
+	return false;
+}
+
+static int read_file(pid_t pid, const char *name, size_t limit, struct buffer *b)
+{
+	enum remote_request request = REMOTE_FILE;
+	const char *data;
+	int32_t size;
+	int64_t n;
+
+	pthread_mutex_lock(&readers.lock);
+	if (find_ahead(pid, name, &data, &size)) {
+		if (size > 0)
+			buffer_add(b, data, (size_t)size);
+		pthread_mutex_unlock(&readers.lock);
+		return size < 0 ? size : 0;
+	}
 	while ((n = ask(request, pid, 0, 0, name)) > 0 && b->size < limit) {
 		buffer_add(b, readers.slots[readers.slot].data, (size_t)n);
 		if (n < (int64_t)REMOTE_DATA) /* the end of the file: saves another request */
@@ -441,17 +500,24 @@ int remote_file(pid_t pid, const char *name, size_t limit, struct buffer *to)
 
 int remote_text(pid_t pid, const char *name, char *text, size_t size)
 {
+	const char *data;
+	int32_t ahead;
 	int64_t n;
 
 	text[0] = '\0';
 	if (!readers.slots)
 		return proc_text(text, size, "/proc/%d/%s", (int)pid, name);
 	pthread_mutex_lock(&readers.lock);
-	n = ask(REMOTE_FILE, pid, 0, 0, name);
+	if (find_ahead(pid, name, &data, &ahead)) {
+		n = ahead;
+	} else {
+		n = ask(REMOTE_FILE, pid, 0, 0, name);
+		data = n > 0 ? (const char *)readers.slots[readers.slot].data : NULL;
+	}
 	if (n > (int64_t)size - 1)
 		n = (int64_t)size - 1;
 	if (n > 0) {
-		memcpy(text, readers.slots[readers.slot].data, (size_t)n);
+		memcpy(text, data, (size_t)n);
 		text[n] = '\0';
 	}
 	pthread_mutex_unlock(&readers.lock);

@@ -48,6 +48,15 @@ int remote_file(pid_t pid, const char *name, size_t limit, struct buffer *to);
 int remote_text(pid_t pid, const char *name, char *text, size_t size);
 
 /*
+ * Reads several such files at once, whose names newlines separate: waking a reader takes longer
+ * than reading a file. Until remote_files_end(), reads of these files of this process are answered
+ * by what was read here; those that did not fit into 64 KiB are read when they are asked for. Where
+ * one of them does not return, the process is given up.
+ */
+void remote_files_begin(pid_t pid, const char *names);
+void remote_files_end(void);
+
+/*
  * Follows the link /proc/PID/NAME, such as one in map_files. Returns an O_PATH descriptor, or
  * -errno as above.
  */

@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -85,6 +86,42 @@ static int64_t read_file(struct remote_slot *s, int *fd)
 	return n;
 }
 
+/* Reads a file whole. Returns its size or -errno. */
+static int32_t read_whole(pid_t pid, const char *name, uint8_t *to, size_t room)
+{
+	char path[80];
+	size_t got = 0;
+	ssize_t n = 1;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	while (got < room && (n = read(fd, to + got, room - got)) > 0)
+		got += (size_t)n;
+	n = n < 0 ? -errno : n > 0 ? -EFBIG : (ssize_t)got;
+	close(fd);
+	return (int32_t)n;
+}
+
+static int64_t read_files(struct remote_slot *s)
+{
+	char *rest = s->name, *name;
+	size_t at = 0;
+
+	s->name[sizeof(s->name) - 1] = '\0';
+	while (REMOTE_DATA - at >= sizeof(int32_t) && (name = strsep(&rest, "\n"))) {
+		uint8_t *to = s->data + at + sizeof(int32_t);
+		int32_t size =
+			read_whole(s->target, name, to, (size_t)(s->data + REMOTE_DATA - to));
+
+		memcpy(s->data + at, &size, sizeof(size));
+		at += sizeof(size) + (size > 0 ? (size_t)size : 0);
+	}
+	return (int64_t)at;
+}
+
 /*
  * Opens a file in /proc for the recorder. The kernel takes locks of the target for it: the lock of
  * the memory for a link in map_files, that of exec for mem.
@@ -141,6 +178,8 @@ static _Noreturn void serve(struct remote_slot *s)
 						   s->size < REMOTE_DATA ? s->size : REMOTE_DATA);
 		else if (s->request == REMOTE_OPEN)
 			s->result = send_file(s);
+		else if (s->request == REMOTE_FILES)
+			s->result = read_files(s);
 		else
 			s->result = read_file(s, &fd);
 		__atomic_store_n(&s->turn, turn + 1, __ATOMIC_RELEASE);

@@ -12,11 +12,17 @@
 
 #define REMOTE_READERS 32u /* at once, the stuck ones included */
 #define REMOTE_DATA (64u << 10)
+#define REMOTE_NAME 48
 
 enum remote_request {
 	REMOTE_MEMORY,	  /* `size` bytes from `address` */
 	REMOTE_FILE,	  /* the beginning of /proc/TARGET/NAME */
 	REMOTE_FILE_MORE, /* what follows */
+	/*
+	 * Several, whose names newlines separate: for each its size as int32_t and its bytes, or
+	 * -errno, -EFBIG where there is not enough room for it
+	 */
+	REMOTE_FILES,
 	/* opens /proc/TARGET/NAME with the flags in `size`; `address` numbers the request */
 	REMOTE_OPEN,
 };
@@ -29,7 +35,7 @@ struct remote_slot {
 	int32_t target;
 	uint32_t size;
 	uint64_t address;
-	char name[48];
+	char name[REMOTE_NAME];
 	int64_t result; /* bytes or -errno */
 	uint8_t data[REMOTE_DATA];
 };

@@ -32,6 +32,7 @@
 #define ALL_SHARE 1000 /* all looks together take such a part of the time, */
 #define MAX_CREDIT_NS (50 * NS_PER_MS) /* beside those that are made at first */
 #define PROCESSES 2 /* that work for a look: this one, and about as much one that reads */
+#define AHEAD_NS (NS_PER_MS / 20) /* about what reading maps takes that process */
 #define MAX_AT_END 256
 #define MAX_END_NS (1000 * NS_PER_MS)
 #define FEW_LOOKS 4
@@ -247,6 +248,24 @@ static bool has_credit(struct process_contexts *c, uint64_t now)
 	if (c->credit_ns > (int64_t)MAX_CREDIT_NS)
 		c->credit_ns = MAX_CREDIT_NS;
 	return c->credit_ns > 0;
+}
+
+bool process_contexts_may_look(struct process_contexts *c, pid_t pid)
+{
+	return !find(c, pid) && has_credit(c, monotonic_ns());
+}
+
+bool process_contexts_look(struct process_contexts *c, pid_t pid)
+{
+	uint64_t before = thread_cpu_ns();
+	struct known *k = find(c, pid);
+	bool changed;
+
+	if (!k || k->nr_looks)
+		return false;
+	changed = look(c, k);
+	c->credit_ns -= PROCESSES * (int64_t)(thread_cpu_ns() - before) + (int64_t)AHEAD_NS;
+	return changed;
 }
 
 static uint64_t round_ns(const struct process_contexts *c)

@@ -24,6 +24,13 @@ void process_contexts_free(struct process_contexts *contexts); /* NULL is fine *
  * Returns whether it is known to have published.
  */
 bool process_contexts_add(struct process_contexts *contexts, pid_t pid, uint64_t age_ns);
+/*
+ * May a process that is about to be added be looked at at once? This is cheap where its maps are
+ * read with other files (remote_files_begin), and makes sense for one that has run for a while.
+ */
+bool process_contexts_may_look(struct process_contexts *contexts, pid_t pid);
+/* Looks at it, after it was added. true: it says something. */
+bool process_contexts_look(struct process_contexts *contexts, pid_t pid);
 void process_contexts_forget(struct process_contexts *contexts, pid_t pid);
 /* How many processes are known. */
 size_t process_contexts_nr(const struct process_contexts *contexts);

@@ -22,6 +22,7 @@
 #include "core/profile/source.h"
 #include "core/untrusted/job_rank.h"
 #include "core/untrusted/process_environment.h"
+#include "core/untrusted/remote_read.h"
 #include "sampler/sink/process_contexts.h"
 #include "sampler/target/container_id.h"
 #include "sampler/target/proc_life.h"
@@ -37,7 +38,8 @@ struct known {
 	uid_t uid;
 	char *cgroup;
 	struct container_id container;
-	bool is_read; /* the fields above are known, or the parent's */
+	bool is_read;  /* the fields above are known, or the parent's */
+	bool is_young; /* its fork was seen */
 	bool was_new;
 	uint64_t age_ns; /* at its first sample; 0: not known */
 	bool sampled;	 /* the sink knows it */
@@ -203,10 +205,11 @@ static uint64_t age_ns(const struct process_facts *f, uint64_t start_ticks)
 static bool read_process(const struct process_facts *f, struct known *k)
 {
 	struct proc_life life;
+	bool has_life = proc_life_read(k->pid, &life);
 	char text[8192];
 	const char *uid, *parent;
 
-	if (!proc_life_read(k->pid, &life) || proc_status_text(k->pid, text, sizeof(text)))
+	if (proc_status_text(k->pid, text, sizeof(text)))
 		return false;
 	uid = proc_status_value(text, "Uid");
 	parent = proc_status_value(text, "PPid");
@@ -214,7 +217,7 @@ static bool read_process(const struct process_facts *f, struct known *k)
 		return false;
 	k->uid = (uid_t)strtoul(uid, NULL, 10);
 	k->parent = atoi(parent);
-	k->age_ns = age_ns(f, life.start);
+	k->age_ns = has_life ? age_ns(f, life.start) : 0; /* 0: reads of it do not return */
 	k->was_new = k->age_ns < NEW_NS;
 	k->is_read = true;
 	read_cgroup(k);
@@ -339,6 +342,25 @@ static struct known *add(struct process_facts *f, pid_t pid)
 	return k;
 }
 
+/* A process is sampled for the first time. */
+static void meet(struct process_facts *f, struct sink *sink, struct known *k)
+{
+	bool looks = !k->is_young && process_contexts_may_look(f->contexts, k->pid);
+
+	k->sampled = true;
+	remote_files_begin(k->pid, looks ? "stat\nenviron\nmaps" : "stat\nenviron");
+	read_process(f, k);
+	if (k->is_read)
+		tell(f, sink, k);
+	if (process_contexts_add(f->contexts, k->pid, k->age_ns))
+		tell_resource(f, sink, k);
+	look_into_environment(f, sink, k);
+	/* One that is new has not published yet: it is looked at a little later. */
+	if (looks && !k->was_new && process_contexts_look(f->contexts, k->pid))
+		tell_resource(f, sink, k);
+	remote_files_end();
+}
+
 void process_facts_sampled(struct process_facts *f, struct sink *sink, pid_t pid)
 {
 	struct known *k = find(f, pid);
@@ -350,13 +372,7 @@ void process_facts_sampled(struct process_facts *f, struct sink *sink, pid_t pid
 		return;
 	}
 	k = k ? k : add(f, pid);
-	k->sampled = true;
-	read_process(f, k);
-	if (k->is_read)
-		tell(f, sink, k);
-	if (process_contexts_add(f->contexts, pid, k->age_ns))
-		tell_resource(f, sink, k);
-	look_into_environment(f, sink, k);
+	meet(f, sink, k);
 }
 
 struct telling {
@@ -386,6 +402,7 @@ void process_facts_forked(struct process_facts *f, pid_t parent, pid_t child)
 		forget(f, k);
 	process_contexts_forget(f->contexts, child);
 	k = add(f, child);
+	k->is_young = true;
 	from = find(f, parent);
 	if (!from || !from->is_read)
 		return;

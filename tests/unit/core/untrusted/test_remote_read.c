@@ -138,6 +138,63 @@ static void file_of_proc_is_read_by_lines(void **state)
 	free(ours);
 }
 
+static void files_are_read_at_once(void **state)
+{
+	char life[512], again[512], environment[512];
+	struct buffer b = { 0 };
+	pid_t pid = sound_process();
+
+	(void)state;
+	assert_int_equal(remote_text(pid, "stat", life, sizeof(life)), 0);
+	assert_int_equal(remote_text(pid, "environ", environment, sizeof(environment)), 0);
+	remote_files_begin(pid, "stat\nnothing\nenviron\nmaps");
+	assert_int_equal(remote_text(pid, "nothing", again, sizeof(again)), -ENOENT);
+	assert_int_equal(remote_text(pid, "environ", again, sizeof(again)), 0);
+	assert_string_equal(again, environment);
+	assert_int_equal(remote_file(pid, "maps", 1 << 20, &b), 0);
+	assert_non_null(strstr(buffer_cstring(&b), "/test_remote_read"));
+	buffer_fini(&b);
+	end_process(pid);
+	assert_int_equal(remote_text(pid, "stat", again, sizeof(again)), 0);
+	again[strcspn(again, ")")] = life[strcspn(life, ")")] = '\0'; /* the rest may change */
+	assert_string_equal(again, life);
+	assert_int_equal(remote_text(pid, "status", again, sizeof(again)), -ENOENT);
+	assert_int_equal(remote_text(getpid(), "stat", again, sizeof(again)), 0);
+	assert_true(strncmp(again, life, strlen(life)) != 0);
+	remote_files_end();
+	assert_int_equal(remote_text(pid, "stat", again, sizeof(again)), -ENOENT);
+}
+
+/* The memory has more mappings than an answer has room for. */
+static void file_that_does_not_fit_is_read_alone(void **state)
+{
+	const size_t nr = 2000;
+	char *at = mmap(NULL, 2 * nr * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char text[64], *line = NULL;
+	size_t size = 0, nr_lines = 0;
+	pid_t pid;
+	FILE *f;
+
+	(void)state;
+	assert_true(at != MAP_FAILED);
+	for (size_t i = 0; i < nr; i++)
+		assert_int_equal(mprotect(at + 2 * i * PAGE, PAGE, PROT_READ), 0);
+	pid = sound_process();
+	munmap(at, 2 * nr * PAGE);
+	remote_files_begin(pid, "maps\ncomm");
+	f = remote_open(pid, "maps");
+	assert_non_null(f);
+	while (getline(&line, &size, f) > 0)
+		nr_lines++;
+	fclose(f);
+	free(line);
+	assert_in_range(nr_lines, 2 * nr, 3 * nr);
+	assert_int_equal(remote_text(pid, "comm", text, sizeof(text)), 0);
+	assert_string_equal(text, "test_remote_rea\n");
+	remote_files_end();
+	end_process(pid);
+}
+
 static void link_of_proc_leads_to_its_file(void **state)
 {
 	struct stat ours, theirs;
@@ -280,6 +337,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(memory_is_read_up_to_the_first_page_that_is_not_there),
 		cmocka_unit_test(file_of_proc_is_read_by_lines),
+		cmocka_unit_test(files_are_read_at_once),
+		cmocka_unit_test(file_that_does_not_fit_is_read_alone),
 		cmocka_unit_test(link_of_proc_leads_to_its_file),
 		cmocka_unit_test(read_that_never_returns_is_given_up),
 		cmocka_unit_test(another_process_with_the_number_of_one_given_up_is_read),

@@ -121,11 +121,39 @@ static void the_longer_a_process_has_run_the_later_it_is_looked_at_again(void **
 	assert_int_equal(ms_until_known(UINT64_C(60000000000), 3000) >= 3000, true);
 }
 
+static void one_that_is_met_late_may_be_looked_at_at_once(void **state)
+{
+	struct process_contexts *c = process_contexts_new();
+	const char *service, *attributes;
+	pid_t pid = fork();
+	bool found = false;
+
+	(void)state;
+	if (!pid) {
+		publish();
+		for (;;)
+			pause();
+	}
+	usleep(300000);
+	assert_true(process_contexts_may_look(c, pid));
+	assert_false(process_contexts_look(c, pid)); /* it is not known yet */
+	process_contexts_add(c, pid, UINT64_C(60000000000));
+	assert_false(process_contexts_may_look(c, pid));
+	found = process_contexts_look(c, pid);
+	assert_false(process_contexts_look(c, pid));
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	assert_true(found);
+	assert_true(process_contexts_find(c, pid, &service, &attributes));
+	process_contexts_free(c);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(looks_take_a_part_of_the_time),
 		cmocka_unit_test(the_longer_a_process_has_run_the_later_it_is_looked_at_again),
+		cmocka_unit_test(one_that_is_met_late_may_be_looked_at_at_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
