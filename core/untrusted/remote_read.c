@@ -7,23 +7,20 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
-#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "core/base/alloc.h"
 #include "core/base/buffer.h"
 #include "core/base/clock.h"
-#include "core/base/log.h"
 #include "core/base/proc_status.h"
+#include "core/untrusted/given_up.h"
 #include "core/untrusted/remote_reader.h"
 #include "core/untrusted/shared_memory.h"
 
@@ -33,19 +30,8 @@
 #define LOOK_NS (10 * NS_PER_MS)
 #define ALLOWANCE_NS (2000 * NS_PER_MS) /* most time for waits without an answer; */
 #define ALLOWANCE_SHARE 10		/* it grows by a tenth of the elapsed time */
-#define GIVEN_UP_NS (60000 * NS_PER_MS)
-#define MAX_GIVEN_UP 4096u
-#define MAX_PROCESSES 256u /* descriptors; of further ones the number alone is known */
 #define MAX_FILE (64u << 20)
-#define MAX_SAID 5u
 #define NONE UINT32_MAX
-
-/* The descriptor tells it from a later process with its number. */
-struct given_up {
-	pid_t pid;
-	int process; /* of pidfd_open(2), or -1 */
-	uint64_t until_ns;
-};
 
 /* Global, like the child processes that it describes. */
 static struct {
@@ -53,12 +39,9 @@ static struct {
 	struct remote_slot *slots; /* NULL: there are no readers */
 	pid_t starter;
 	int commands, files;
-	uint64_t nr_opens;	   /* opens that were requested */
-	uint32_t slot;		   /* the slot in use, or NONE */
-	struct given_up *given_up; /* a ring */
-	size_t given_up_capacity;
-	uint32_t nr_listed, next_listed, nr_processes;
-	uint64_t nr_given_up, allowance_ns, allowed_at_ns;
+	uint64_t nr_opens; /* opens that were requested */
+	uint32_t slot;	   /* the slot in use, or NONE */
+	uint64_t allowance_ns, allowed_at_ns;
 	/* from remote_files_begin() to _end() */
 	pid_t ahead_of; /* 0: none */
 	char ahead_names[REMOTE_NAME];
@@ -97,32 +80,10 @@ void remote_read_leave(void)
 	readers.slots = NULL;
 }
 
-static void close_process(struct given_up *g)
-{
-	if (g->process < 0)
-		return;
-	close(g->process);
-	g->process = -1;
-	readers.nr_processes--;
-}
-
-static void forget_given_up(void)
-{
-	for (uint32_t i = 0; i < readers.nr_listed; i++)
-		close_process(&readers.given_up[i]);
-	free(readers.given_up);
-	readers.given_up = NULL;
-	readers.given_up_capacity = readers.nr_listed = readers.next_listed = 0;
-}
-
 void remote_read_end(void)
 {
 	if (!readers.slots)
 		return;
-	if (readers.nr_given_up > MAX_SAID)
-		log_warning("%" PRIu64 " more processes were given up because reads of their "
-			    "memory did not return",
-			    readers.nr_given_up - MAX_SAID);
 	close(readers.commands);
 	close(readers.files);
 	kill(readers.starter, SIGKILL); /* the readers die with it */
@@ -131,68 +92,12 @@ void remote_read_end(void)
 	buffer_fini(&readers.ahead);
 	readers.ahead_of = 0;
 	readers.slots = NULL;
-	forget_given_up();
+	given_up_end();
 }
 
 uint64_t remote_read_nr_given_up(void)
 {
-	return readers.nr_given_up;
-}
-
-/* /proc/PID/stat tells when a process was started, but an exec that never ends keeps it back. */
-static int open_process(pid_t pid)
-{
-	int fd = readers.nr_processes < MAX_PROCESSES ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
-
-	readers.nr_processes += fd >= 0;
-	return fd;
-}
-
-static bool has_ended(const struct given_up *g)
-{
-	struct pollfd process = { .fd = g->process, .events = POLLIN };
-
-	return g->process >= 0 && poll(&process, 1, 0) > 0;
-}
-
-static void drop_given_up(struct given_up *g)
-{
-	close_process(g);
-	g->until_ns = 0;
-}
-
-static bool is_given_up(pid_t pid)
-{
-	uint64_t now = readers.nr_listed ? monotonic_ns() : 0;
-	bool found = false;
-
-	for (uint32_t i = 0; i < readers.nr_listed; i++) {
-		struct given_up *g = &readers.given_up[i];
-
-		if (g->until_ns > now && g->pid == pid && !has_ended(g))
-			found = true;
-		else if (g->until_ns <= now || g->pid == pid)
-			drop_given_up(g);
-	}
-	return found;
-}
-
-static void give_up(pid_t pid, uint64_t waited_ns)
-{
-	if (readers.nr_listed < MAX_GIVEN_UP) {
-		readers.given_up = xgrow(readers.given_up, &readers.given_up_capacity,
-					 readers.nr_listed + 1, sizeof(*readers.given_up));
-		readers.next_listed = readers.nr_listed++;
-	} else {
-		readers.next_listed = (readers.next_listed + 1) % MAX_GIVEN_UP;
-		close_process(&readers.given_up[readers.next_listed]);
-	}
-	readers.given_up[readers.next_listed] =
-		(struct given_up){ pid, open_process(pid), monotonic_ns() + GIVEN_UP_NS };
-	if (++readers.nr_given_up <= MAX_SAID)
-		log_warning("a read of the memory of process %d did not return within %" PRIu64
-			    " ms: it is left alone",
-			    (int)pid, waited_ns / NS_PER_MS);
+	return given_up_count();
 }
 
 static uint64_t limit_ns(void)
@@ -270,7 +175,7 @@ static void leave_behind(struct remote_slot *s, pid_t target, uint64_t waited_ns
 		kill(reader, SIGKILL);
 	readers.slot = NONE;
 	readers.allowance_ns -= waited_ns < readers.allowance_ns ? waited_ns : readers.allowance_ns;
-	give_up(target, waited_ns);
+	given_up_add(target, waited_ns);
 }
 
 /* Has the reader make a read. Returns its result, whose bytes lie in the slot. */
@@ -281,7 +186,7 @@ static int64_t ask(enum remote_request request, pid_t pid, uint64_t address, siz
 	uint64_t waited_ns;
 	uint32_t turn;
 
-	if (is_given_up(pid))
+	if (given_up_has(pid))
 		return -ETIMEDOUT;
 	if (readers.slot == NONE && !start_reader())
 		return -EBUSY;

@@ -41,7 +41,7 @@ ssize_t remote_read(pid_t pid, uint64_t address, void *to, size_t size);
  */
 FILE *remote_open(pid_t pid, const char *name);
 
-/* Appends such a file, or the beginning of one that is longer than `limit`. 0 or -errno as above. */
+/* Appends such a file, or the beginning of one longer than `limit`. 0 or -errno as above. */
 int remote_file(pid_t pid, const char *name, size_t limit, struct buffer *to);
 
 /* Reads the beginning of such a file, NUL-terminated. 0 or -errno as above; -ESRCH: it is empty. */

@@ -15,7 +15,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "sampler/target/kept_files.h"
 #include "sampler/target/mapped_file.h"
 #include "sampler/target/remapped_text.h"
 
@@ -443,27 +442,6 @@ static void a_released_file_is_closed_unless_it_was_sampled(void **state)
 	file_table_free(t);
 }
 
-static void of_deleted_files_only_some_are_kept_for_their_names(void **state)
-{
-	struct kept_files *kept = calloc(1, sizeof(*kept));
-
-	(void)state;
-	for (uint32_t i = 0; i < 3 * KEPT_DELETED_MAX; i++)
-		kept_files_add(kept, (struct kept_file){
-					     .sink_id = i,
-					     .user = i % 64 ? 1000 : 0,
-					     .fd = memfd_create("deleted", MFD_CLOEXEC),
-				     });
-	assert_int_equal(kept->nr, KEPT_DELETED_MAX);
-	assert_int_equal(kept->nr_dropped, 2 * KEPT_DELETED_MAX);
-	/* the user with the most loses, and loses the oldest */
-	assert_non_null(kept_files_find(kept, 0));
-	assert_null(kept_files_find(kept, 1));
-	assert_non_null(kept_files_find(kept, 3 * KEPT_DELETED_MAX - 1));
-	kept_files_fini(kept);
-	free(kept);
-}
-
 static void a_copy_of_text_in_memory_is_recognised(void **state)
 {
 	struct file f = good_file();
@@ -505,7 +483,6 @@ int main(void)
 		cmocka_unit_test(one_user_leaves_entries_to_others),
 		cmocka_unit_test(a_released_index_rests_before_it_is_reused),
 		cmocka_unit_test(a_released_file_is_closed_unless_it_was_sampled),
-		cmocka_unit_test(of_deleted_files_only_some_are_kept_for_their_names),
 		cmocka_unit_test(a_copy_of_text_in_memory_is_recognised),
 	};
 
