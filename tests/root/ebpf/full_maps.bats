@@ -27,7 +27,7 @@ needs_processes() { # NUMBER
 	[[ $stderr == *"warning: more processes than the kernel's table holds: further ones are not sampled"* ]]
 	[ "$(told '.limits[] | select(.limit == 12).times')" -gt 600 ]
 	fold
-	[ "$(samples ';main;within')" -gt 200 ]
+	[ "$(samples ';main;within')" -gt 500 ]
 	[ "$(samples ';beyond')" -eq 0 ]
 }
 
