@@ -9,7 +9,7 @@
 
 #define MAX_NS 9e18 /* what fits into an int64_t, 285 years */
 
-uint64_t duration_parse(const char *text)
+bool duration_read(const char *text, uint64_t *ret_ns)
 {
 	static const struct {
 		const char *suffix;
@@ -21,14 +21,23 @@ uint64_t duration_parse(const char *text)
 
 	errno = 0;
 	value = strtod(text, &end);
-	if (errno || end == text || !(value > 0) || value >= 1e7)
-		return 0;
+	if (errno || end == text || !(value >= 0) || value >= 1e7)
+		return false;
 	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
 		ns = value * units[i].seconds * 1e9;
-		if (!strcmp(end, units[i].suffix))
-			return ns < MAX_NS ? (uint64_t)ns : 0;
+		if (!strcmp(end, units[i].suffix) && ns < MAX_NS) {
+			*ret_ns = (uint64_t)ns;
+			return true;
+		}
 	}
-	return 0;
+	return false;
+}
+
+uint64_t duration_parse(const char *text)
+{
+	uint64_t ns;
+
+	return duration_read(text, &ns) ? ns : 0;
 }
 
 uint64_t duration_argument(const char *text, struct argp_state *state)

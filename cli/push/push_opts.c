@@ -56,9 +56,9 @@ static const struct argp_option options[] = {
 
 static uint32_t parse_ms(const char *text, struct argp_state *state)
 {
-	uint64_t ns = duration_parse(text);
+	uint64_t ns = 0;
 
-	if ((!ns && strcmp(text, "0")) || ns > MAX_NS)
+	if (!duration_read(text, &ns) || ns > MAX_NS)
 		argp_error(state, "'%s' is not a time of at most 1h, such as 10s, 500ms", text);
 	return (uint32_t)(ns / NS_PER_MS);
 }

@@ -26,11 +26,25 @@ static void what_is_none_or_too_long_is_refused(void **state)
 		assert_int_equal(duration_parse(wrong[i]), 0);
 }
 
+static void no_time_is_told_from_what_is_none(void **state)
+{
+	uint64_t ns = 1;
+
+	(void)state;
+	assert_true(duration_read("0", &ns) && !ns);
+	ns = 1;
+	assert_true(duration_read("0s", &ns) && !ns);
+	assert_false(duration_read("s", &ns));
+	assert_false(duration_read("-1s", &ns));
+	assert_false(duration_read("0x", &ns));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_unit_is_understood),
 		cmocka_unit_test(what_is_none_or_too_long_is_refused),
+		cmocka_unit_test(no_time_is_told_from_what_is_none),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
