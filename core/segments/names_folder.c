@@ -182,30 +182,9 @@ struct kept_frames {
 	size_t nr[2];
 };
 
-/* Several modules may be of the file of `m`. */
-static void kept_init(struct kept_frames *k, const struct profile *p,
-		      const struct profile_module *m)
-{
-	*k = (struct kept_frames){ .p = p };
-	for (int runs = 0; runs < 2; runs++) {
-		struct by_address *sorted = xcalloc(p->nr_frames + 1, sizeof(*sorted));
-
-		for (size_t i = 0; i < p->nr_frames; i++) {
-			const struct profile_module *of = &p->modules[p->frames[i].module];
-
-			if (names_folder_has(of) && !compare_files(of, m) &&
-			    (of->begins_runs != 0) == runs)
-				sorted[k->nr[runs]++] =
-					(struct by_address){ p->frames[i].address, (uint32_t)i };
-		}
-		qsort(sorted, k->nr[runs], sizeof(*sorted), compare);
-		k->sorted[runs] = sorted;
-	}
-}
-
-/* The same of a profile whose frames are sorted by file. */
-static void kept_init_by_file(struct kept_frames *k, const struct profile *p,
-			      const struct frames f[2], uint32_t module)
+/* Of a module; of nothing where `module` is the number of modules. */
+static void kept_init(struct kept_frames *k, const struct profile *p, const struct frames f[2],
+		      size_t module)
 {
 	*k = (struct kept_frames){ .p = p };
 	for (int runs = 0; runs < 2; runs++) {
@@ -217,6 +196,21 @@ static void kept_init_by_file(struct kept_frames *k, const struct profile *p,
 		qsort(sorted, k->nr[runs], sizeof(*sorted), compare);
 		k->sorted[runs] = sorted;
 	}
+}
+
+/* Of what is kept for the file of `m`. */
+static void kept_init_of_file(struct kept_frames *k, const struct profile *p,
+			      const struct profile_module *m)
+{
+	struct frames f[2];
+	size_t module = 0;
+
+	while (module < p->nr_modules &&
+	       (!names_folder_has(&p->modules[module]) || compare_files(&p->modules[module], m)))
+		module++;
+	frames_init(f, p);
+	kept_init(k, p, f, module);
+	frames_fini(f);
 }
 
 static void kept_fini(struct kept_frames *k)
@@ -296,7 +290,7 @@ static void name_module(const struct profile *kept, struct profile *p, uint32_t 
 	struct copying c = { .from = kept, .to = p };
 	struct kept_frames k;
 
-	kept_init(&k, kept, &p->modules[module]);
+	kept_init_of_file(&k, kept, &p->modules[module]);
 	for (size_t i = 0; i < nr; i++) {
 		uint32_t found = kept_find(&k, p->frames[frames[i]].address);
 
@@ -400,7 +394,7 @@ static int write_file(int names, const struct kept_frames *kept, const struct pr
 	err = create_file(&f, names, next, p, module);
 	if (err)
 		return err;
-	kept_init_by_file(&new, p, frames, module);
+	kept_init(&new, p, frames, module);
 	for (int runs = 0; runs < 2; runs++) {
 		if (kept->p)
 			add_frames(&f, kept, &new, runs);
@@ -442,7 +436,7 @@ static int write_module(int names, const struct profile *p, const struct frames 
 		return 0;
 	kept = read_names(names, &p->modules[module]);
 	if (kept)
-		kept_init(&k, kept, &p->modules[module]);
+		kept_init_of_file(&k, kept, &p->modules[module]);
 	if (kept && has_all(&k, p, frames, nr))
 		mark_used(names, &p->modules[module]);
 	else
