@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "cli/options/whole_number.h"
-
 #include "core/base/buffer.h"
 #include "output/text/align.h"
 #include "output/text/text.h"

@@ -1,4 +1,7 @@
-/* A process that was given up is left alone for a minute, and one with its number is not. */
+/*
+ * A process that was given up is left alone for a minute. A later process that has its number is
+ * not.
+ */
 #include "core/untrusted/given_up.h"
 
 #include <inttypes.h>

@@ -296,8 +296,7 @@ static __always_inline void tell_last_wait(struct seq_file *seq, struct task_str
 /*
  * Copies what is known of a thread that may be switched meanwhile, as of *ret_ns. A copy is of one
  * moment if its sums reach to its last switch. Those of a thread of which a switch was missed never
- * do: two equal copies will do, too. What belongs to another
- * thread by now is none.
+ * do: two equal copies will do, too. There is no copy of what belongs to another thread by now.
  */
 static __always_inline bool copy_times(const struct waiter *kept, __u64 address, struct waiter *ret,
 				       __u64 *ret_ns)
