@@ -195,6 +195,11 @@ AGENT_HIDDEN int agent_extend_readable(struct agent_walk *walk, __u64 address);
 AGENT_HIDDEN __u32 agent_readable_pages(__u64 page, __u32 nr_wanted);
 /* Can the page at the address be read now? Cheaper, but an error to valgrind. */
 AGENT_HIDDEN int agent_is_readable(__u64 address);
+/*
+ * The kernel copies memory of this process. Returns -1 if not all of it can be read, or, with
+ * *ret_is_refused, if the program may not have the kernel copy.
+ */
+AGENT_HIDDEN int agent_copy(void *to, __u32 size, __u64 address, int *ret_is_refused);
 
 /* record.c: records into the rings. This is what all records of one sample have in common. */
 struct agent_taken {

@@ -28,6 +28,26 @@ int agent_is_readable(__u64 address)
 	       -EFAULT;
 }
 
+static long copy_from(const struct iovec *remote, __u32 nr, const struct iovec *local)
+{
+	return agent_syscall6(__NR_process_vm_readv, agent_syscall0(__NR_getpid), local, 1, remote,
+			      nr, 0);
+}
+
+static int is_refused(long result)
+{
+	return result == -EPERM || result == -ENOSYS;
+}
+
+int agent_copy(void *to, __u32 size, __u64 address, int *ret_is_refused)
+{
+	const struct iovec remote = { address, size }, local = { (__u64)to, size };
+	long nr = copy_from(&remote, 1, &local);
+
+	*ret_is_refused = is_refused(nr);
+	return nr == size ? 0 : -1;
+}
+
 __u32 agent_readable_pages(__u64 page, __u32 nr_wanted)
 {
 	struct iovec remote[NR_PROBED], local;
@@ -39,9 +59,8 @@ __u32 agent_readable_pages(__u64 page, __u32 nr_wanted)
 	for (__u32 i = 0; i < nr_wanted; i++)
 		remote[i] = (struct iovec){ page + i * PAGE, 1 };
 	local = (struct iovec){ (__u64)bytes, nr_wanted };
-	nr = agent_syscall6(__NR_process_vm_readv, agent_syscall0(__NR_getpid), &local, 1, remote,
-			    nr_wanted, 0);
-	if (nr == -EPERM || nr == -ENOSYS)
+	nr = copy_from(remote, nr_wanted, &local);
+	if (is_refused(nr))
 		for (nr = 0; nr < nr_wanted && agent_is_readable(page + (__u64)nr * PAGE);)
 			nr++;
 	return nr > 0 ? (__u32)nr : 0;

@@ -1,13 +1,12 @@
 /*
  * The Python frames of the thread that a signal interrupted, read by core/portable/pyruns.h.
  *
- * Every read must be safe: a frame that is just being built or freed may hold any address. So a
- * page is probed before it is read, by a system call that copies from it and does nothing else; the
- * answer holds for this walk only, because memory comes and goes between two walks. That leaves
- * pages that another thread unmaps in the instant between. The frames of a thread and their code
- * are kept alive by the calls that run them, so only the innermost frame can be wrong, and only in
- * versions (3.11, 3.12) where it may be a frame that was never filled. Then this thread holds the
- * GIL, so no other one frees what the stale words of that frame point to.
+ * Every read must be safe: the innermost frame of 3.11 and 3.12 may never have been filled, so what
+ * it points to may be any memory, which another thread may unmap at any instant. Pages where frames
+ * and code that are sound have been met are stable: the calls that run them keep them alive. Such a
+ * page is probed once in each walk, by a system call that copies from it and does nothing else, and
+ * is then read directly. What is in other pages the kernel copies, which takes six times as long.
+ * Where a container refuses that, all pages are probed and read.
  */
 #include "sampler/agent/agent.h"
 #include "sampler/agent/syscall.h"
@@ -22,12 +21,19 @@ static struct agent_python *home_of(const struct py_walk *w)
 	return (struct agent_python *)(unsigned long)w; /* runs.walk is the first thing in it */
 }
 
+static int is_stable(const struct agent_python *p, __u64 page)
+{
+	return p->stable[page & (REGION_PYTHON_STABLE - 1)] == (__u32)page;
+}
+
 static int is_readable(struct agent_python *p, __u64 page)
 {
 	__u64 *known = &p->pages[page & (REGION_PYTHON_PAGES - 1)];
 
 	if (*known == page)
 		return page != 0;
+	if (!p->copy_refused && !is_stable(p, page))
+		return 0;
 	budget_charge(p->budget, COST_SYSCALL);
 	if (!agent_is_readable(page << PAGE_SHIFT))
 		return 0;
@@ -35,30 +41,69 @@ static int is_readable(struct agent_python *p, __u64 page)
 	return page != 0;
 }
 
+/* May all of it be read directly? */
 static int are_readable(struct agent_python *p, __u64 address, __u64 size)
 {
-	if (address >= WALK_USER_END || size > WALK_USER_END - address)
-		return 0;
 	for (__u64 page = address >> PAGE_SHIFT; page <= (address + size - 1) >> PAGE_SHIFT; page++)
 		if (!is_readable(p, page))
 			return 0;
 	return 1;
 }
 
-static __always_inline int py_read(const struct py_walk *w, void *to, __u32 size, __u64 address)
+/* Remembers the page of a copy until it turns out whether what was in it is sound. */
+static void note_fresh(struct agent_python *p, __u64 page)
 {
-	struct agent_python *p = home_of(w);
+	if (p->nr_fresh < REGION_PYTHON_FRESH)
+		p->fresh[p->nr_fresh++] = (__u32)page;
+}
+
+static void settle_fresh(struct agent_python *p, int sound)
+{
+	for (__u32 i = 0; sound && i < p->nr_fresh; i++)
+		p->stable[p->fresh[i] & (REGION_PYTHON_STABLE - 1)] = p->fresh[i];
+	p->nr_fresh = 0;
+}
+
+static int copy_by_kernel(struct agent_python *p, void *to, __u32 size, __u64 address)
+{
+	int is_refused = 0;
+
+	budget_charge(p->budget, COST_PAGE);
+	if (agent_copy(to, size, address, &is_refused)) {
+		p->copy_refused = is_refused;
+		return -1;
+	}
+	note_fresh(p, address >> PAGE_SHIFT);
+	if (address >> PAGE_SHIFT != (address + size - 1) >> PAGE_SHIFT)
+		note_fresh(p, (address + size - 1) >> PAGE_SHIFT);
+	return 0;
+}
+
+/* Not inlined: the code in a target has little room, and reads are many. */
+static __attribute__((noinline)) int read_safely(struct agent_python *p, char *to, __u32 size,
+						 __u64 address)
+{
 	__u32 i = 0;
 
-	if (!size)
-		return 0;
-	if (!are_readable(p, address, size))
+	if (address >= WALK_USER_END || size > WALK_USER_END - address)
 		return -1;
+	if (!are_readable(p, address, size)) {
+		if (!p->copy_refused && !copy_by_kernel(p, to, size, address))
+			return 0;
+		/* If it is only now known that the kernel may not copy, the pages can be probed. */
+		if (!p->copy_refused || !are_readable(p, address, size))
+			return -1;
+	}
 	for (; i + 8 <= size; i += 8)
-		__builtin_memcpy((char *)to + i, (const void *)(address + i), 8);
+		__builtin_memcpy(to + i, (const void *)(address + i), 8);
 	for (; i < size; i++)
-		((char *)to)[i] = ((const char *)address)[i];
+		to[i] = ((const char *)address)[i];
 	return 0;
+}
+
+static __always_inline int py_read(const struct py_walk *w, void *to, __u32 size, __u64 address)
+{
+	return size ? read_safely(home_of(w), to, size, address) : 0;
 }
 
 static __always_inline int py_is_spent(struct py_runs *r, void *home)
@@ -68,6 +113,19 @@ static __always_inline int py_is_spent(struct py_runs *r, void *home)
 	(void)r;
 	budget_charge(p->budget, COST_PYTHON_FRAME);
 	return p->budget->left < 0;
+}
+
+static int can_be_probed(struct agent_python *p, __u64 address, __u64 size)
+{
+	if (address >= WALK_USER_END || size > WALK_USER_END - address)
+		return 0;
+	for (__u64 page = address >> PAGE_SHIFT; page <= (address + size - 1) >> PAGE_SHIFT;
+	     page++) {
+		budget_charge(p->budget, COST_SYSCALL);
+		if (!agent_is_readable(page << PAGE_SHIFT))
+			return 0;
+	}
+	return 1;
 }
 
 /* How many bytes of the line table go with the record, behind what else is in it. */
@@ -81,26 +139,32 @@ static __u32 linetable_size(struct agent_python *p)
 		size = CODE_MAX_LINETABLE;
 	if (size > max)
 		size = max;
-	return size && are_readable(p, p->code.address, size) ? size : 0;
+	return size && can_be_probed(p, p->code.address, size) ? size : 0;
 }
 
-/* Sends p->code and its line table. 0, or -1 where there is no room. */
-static int put_code(const struct agent_python *p)
+/*
+ * Sends p->code and its line table. What cannot be read of the table any more is zero. Returns 0,
+ * or -1 where there is no room.
+ */
+static int put_code(struct agent_python *p)
 {
-	__u32 nr_table = (p->code.linetable_copied + 7) / 8;
+	__u32 left = p->code.linetable_copied;
 	__u64 at = p->code.address;
 	struct agent_place place;
 
-	if (agent_begin_code(p, (__u32)sizeof(p->code) / 8 + nr_table, &place))
+	if (agent_begin_code(p, (__u32)sizeof(p->code) / 8 + (left + 7) / 8, &place))
 		return -1;
 	agent_put_words(&place, (const __u64 *)&p->code, sizeof(p->code) / 8);
-	for (__u32 i = 0; i < nr_table; i++, at += 8) {
-		/* the last word may end at memory that cannot be read */
-		__u32 left = p->code.linetable_copied - i * 8;
-		__u64 word = 0;
+	while (left) {
+		__u32 size = left < sizeof(p->block) ? left : (__u32)sizeof(p->block);
 
-		py_read(&p->runs.walk, &word, left < 8 ? left : 8, at);
-		agent_put_words(&place, &word, 1);
+		p->block[(size - 1) / 8] = 0; /* size may end within the last word */
+		if (py_read(&p->runs.walk, p->block, size, at))
+			for (__u32 i = 0; i < (size + 7) / 8; i++)
+				p->block[i] = 0;
+		agent_put_words(&place, p->block, (size + 7) / 8);
+		left -= size;
+		at += size;
 	}
 	agent_commit(&place);
 	return 0;
@@ -151,7 +215,10 @@ static __always_inline void py_keep_frame(void *home, __u64 frame)
 /* Not inlined: it is long, and several loops use it. */
 static __attribute__((noinline)) int take_frame(struct agent_python *p)
 {
-	return py_take_frame(p->layout, &p->runs, p);
+	int ret = py_take_frame(p->layout, &p->runs, p);
+
+	settle_fresh(p, !p->runs.walk.broken);
+	return ret;
 }
 
 static __always_inline void py_take_frames(const struct py_layout *l, struct py_runs *r, void *home)
@@ -176,6 +243,8 @@ void agent_python_begin(struct agent_python *p)
 
 	for (__u32 i = 0; i < REGION_PYTHON_PAGES; i++)
 		p->pages[i] = 0;
+	p->nr_fresh = 0;
+	p->copy_refused = 0;
 	py_clear_runs(&p->runs);
 	p->runs.lost = 0;
 	if (!thread_pointer)
@@ -184,6 +253,8 @@ void agent_python_begin(struct agent_python *p)
 	p->runs.gil = py_gil(p->layout, &p->runs.walk);
 	if (has_frames)
 		next_run(p);
+	else
+		settle_fresh(p, 1);
 }
 
 __u32 agent_python_run(struct agent_python *p, __u64 *frames, __u32 nr)

@@ -41,7 +41,10 @@
 #define REGION_SNAPSHOT_MAX 32768u /* bytes of stack */
 /* Python frames beside a snapshot, and the boundary of each of their runs. */
 #define REGION_PYTHON_WORDS 512u
-#define REGION_PYTHON_PAGES 64u /* power of two */
+#define REGION_PYTHON_PAGES 64u	   /* power of two */
+#define REGION_PYTHON_STABLE 1024u /* power of two */
+#define REGION_PYTHON_FRESH 16u
+#define REGION_PYTHON_BLOCK 128u
 
 enum agent_command {
 	AGENT_INSTALL = 1, /* the handler of region->signal, or of a free signal if that is 0 */
@@ -157,6 +160,12 @@ struct agent_python {
 	__u32 nr;			  /* and how many frames it has */
 	__s32 tid;			  /* of a thread that allocates: its records need it */
 	__u64 pages[REGION_PYTHON_PAGES]; /* readable, by their number; 0 = none */
+	/* The low halves of the numbers of pages that hold what is sound, as earlier walks know, */
+	__u32 stable[REGION_PYTHON_STABLE];
+	__u32 fresh[REGION_PYTHON_FRESH]; /* and of those that the kernel has copied from since */
+	__u32 nr_fresh;
+	__u32 copy_refused;		  /* the kernel may not copy */
+	__u64 block[REGION_PYTHON_BLOCK]; /* of a line table that is being sent */
 	struct code_record code;	  /* being sent */
 	__u32 nr_words, pad;
 	__u64 words[REGION_PYTHON_WORDS]; /* the runs beside a snapshot */
@@ -164,9 +173,9 @@ struct agent_python {
 
 union agent_python_scratch {
 	struct agent_python python;
-	__u8 size[12288];
+	__u8 size[16384];
 };
-_Static_assert(sizeof(union agent_python_scratch) == 12288, "whole pages");
+_Static_assert(sizeof(union agent_python_scratch) == 16384, "whole pages");
 
 struct agent_region {
 	__u64 magic;		/* R */
