@@ -43,6 +43,7 @@ struct agent_walk {
 	__u32 generation;	     /* the space's, when the walk began */
 	__u32 end;		     /* enum walk_end */
 	__u32 nr;		     /* frames so far */
+	struct walk_regs last;	     /* the registers of the frame at which the walk ended */
 	struct walk_budget budget;   /* of the sample */
 	__u64 low, high;	     /* memory known to be readable */
 	__u64 *frames;		     /* of the scratch */

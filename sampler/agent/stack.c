@@ -157,7 +157,7 @@ void agent_walk_stack(struct agent_walk *w)
 	struct walk_place place = { 0 };
 	struct walk_regs regs = w->regs;
 	struct follower follower;
-	__u32 nr = 0;
+	__u32 nr = w->nr;
 
 	begin_path(&follower, w);
 	/* The frame pointer of the leaf may point right below sp, into the red zone. */
@@ -191,4 +191,5 @@ void agent_walk_stack(struct agent_walk *w)
 		keep_fresh(&follower);
 	}
 	w->nr = nr;
+	w->last = regs;
 }

@@ -30,6 +30,73 @@ static void forget_known(struct alloc_private *a, __u32 generation)
 	__atomic_store_n(&a->known_generation, generation, __ATOMIC_RELAXED);
 }
 
+#define OWN_FRAMES 8
+#define OWN_FRAME_BYTES 4096 /* of the stack, at most */
+#define MOST_PASSED 4	     /* hooks between the leaf and the root */
+
+static int is_own(__u64 pc)
+{
+	return pc - (__u64)agent_payload_start < ALLOC_CODE_SIZE;
+}
+
+/*
+ * The frame of the function that called the one with this frame, if that returns to our own code;
+ * else NULL. All of our functions that call another keep the frame pointer.
+ */
+static const __u64 *own_caller(const __u64 *frame)
+{
+	__u64 next = frame[0];
+
+	if (!is_own(frame[1]) || next % 8 || next <= (__u64)frame ||
+	    next - (__u64)frame > OWN_FRAME_BYTES)
+		return (void *)0;
+	return (const __u64 *)next;
+}
+
+/*
+ * Past our own frames: a function of Python's tables that was called from here may end in a jump to
+ * realloc(3), whose hook then returns to us. Who jumps has put the frame pointer back.
+ */
+static const __u64 *frame_of_caller(const __u64 *frame)
+{
+	for (int i = 0; i < OWN_FRAMES; i++) {
+		const __u64 *next = own_caller(frame);
+
+		if (!next)
+			break;
+		frame = next;
+	}
+	return frame;
+}
+
+/*
+ * A function that was called from here may also call another allocator, so the walk ends at the
+ * frame of ours above it. If so, takes that frame away, sets the registers of who called us, and
+ * returns 1.
+ */
+static int pass_own_frames(struct agent_walk *w)
+{
+	const __u64 *frame = (const __u64 *)w->last.fp;
+
+	if (!w->nr || !is_own(w->last.pc) || w->last.fp % 8 || w->last.fp < w->last.sp)
+		return 0;
+	for (int i = 0; i < OWN_FRAMES && frame; i++) {
+		if (agent_readable(w, (__u64)frame, 16) < 16)
+			return 0;
+		if (!is_own(frame[1])) {
+			w->nr--;
+			w->regs = (struct walk_regs){
+				.pc = frame[1],
+				.sp = (__u64)(frame + 2),
+				.fp = frame[0],
+			};
+			return 1;
+		}
+		frame = own_caller(frame);
+	}
+	return 0;
+}
+
 static void walk_along_path(struct alloc_private *a, struct agent_walk *w)
 {
 	struct alloc_counter *c = alloc_counter_of(a);
@@ -37,6 +104,8 @@ static void walk_along_path(struct alloc_private *a, struct agent_walk *w)
 
 	w->path = __atomic_exchange_n(&path->busy, 1, __ATOMIC_ACQUIRE) ? (void *)0 : path;
 	agent_walk_stack(w);
+	for (int i = 0; i < MOST_PASSED && pass_own_frames(w); i++)
+		agent_walk_stack(w);
 	if (w->path)
 		__atomic_store_n(&path->busy, 0, __ATOMIC_RELEASE);
 	/* Were the tables rewritten under the walk? */
@@ -76,27 +145,6 @@ static void finish_python(struct agent_walk *w)
 	w->python_broken = agent_python_broken(w->python) != 0;
 	if (w->python->runs.spent)
 		w->end = END_TOO_LONG;
-}
-
-#define OWN_FRAMES 8
-#define OWN_FRAME_BYTES 4096 /* of the stack, at most */
-
-/*
- * Past our own frames: a function of Python's tables that was called from here may end in a jump to
- * realloc(3), whose hook then returns to us. All of our functions that call another keep the frame
- * pointer, and who jumps has put it back.
- */
-static const __u64 *frame_of_caller(const __u64 *frame)
-{
-	for (int i = 0; i < OWN_FRAMES; i++) {
-		__u64 next = frame[0];
-
-		if (frame[1] - (__u64)agent_payload_start >= ALLOC_CODE_SIZE || next % 8 ||
-		    next <= (__u64)frame || next - (__u64)frame > OWN_FRAME_BYTES)
-			break;
-		frame = (const __u64 *)next;
-	}
-	return frame;
 }
 
 static void walk(struct alloc_private *a, struct agent_walk *w, const __u64 *frame, int scratch,
