@@ -87,14 +87,14 @@ fold_here() {
 
 # bats test_tags=full
 @test "timer: a child that takes a name of its own after we have met it" {
-	started renames_late 12 40
+	started renames_late 12 80
 	"$SPROF" fold --time "$data" | awk '
 		!/;late$|;late;|;late / { next }
 		/^late;/ { new += $NF }
 		{ all += $NF }
 		END {
 			printf "%.1f of %.1f ms under the new name\n", new / 1e6, all / 1e6
-			exit all < 0.8 * 12 * 40e6 || new < 0.8 * all
+			exit all < 0.8 * 12 * 80e6 || new < 0.8 * all
 		}'
 }
 
