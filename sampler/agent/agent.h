@@ -43,7 +43,6 @@ struct agent_walk {
 	__u32 generation;	     /* the space's, when the walk began */
 	__u32 end;		     /* enum walk_end */
 	__u32 nr;		     /* frames so far */
-	struct walk_regs last;	     /* the registers of the frame at which the walk ended */
 	struct walk_budget budget;   /* of the sample */
 	__u64 low, high;	     /* memory known to be readable */
 	__u64 *frames;		     /* of the scratch */
@@ -175,9 +174,9 @@ AGENT_HIDDEN void agent_find_doing(struct agent_region *region, struct agent_tak
 /* The registers of the interrupted function. */
 AGENT_HIDDEN void agent_read_regs(struct walk_regs *ret, const struct agent_ucontext *uc);
 /*
- * Walks from walk->regs, the registers of the leaf, into walk->frames and walk->nr; walk->end says
- * how the walk ended. The caller has made sure that there is an arena and that the space is not
- * stale.
+ * Walks from walk->regs, the registers of the leaf, and adds to walk->frames and walk->nr.
+ * walk->end says how the walk ended; pc, sp and fp of walk->regs are those of the last frame then.
+ * The caller has made sure that there is an arena and that the space is not stale.
  */
 AGENT_HIDDEN void agent_walk_stack(struct agent_walk *walk);
 /* memory.c */

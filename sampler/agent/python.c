@@ -14,6 +14,7 @@
 #include "core/portable/pyruns.h"
 
 #define PAGE_SHIFT 12
+#define PAGE (1ull << PAGE_SHIFT)
 #define MAX_RUNS 64 /* at the root, for which no native frame was found */
 
 static struct agent_python *home_of(const struct py_walk *w)
@@ -35,8 +36,10 @@ static int is_readable(struct agent_python *p, __u64 page)
 	if (!p->copy_refused && !is_stable(p, page))
 		return 0;
 	budget_charge(p->budget, COST_SYSCALL);
-	if (!agent_is_readable(page << PAGE_SHIFT))
+	if (!agent_is_readable(page << PAGE_SHIFT)) {
+		p->stable[page & (REGION_PYTHON_STABLE - 1)] = 0;
 		return 0;
+	}
 	*known = page;
 	return page != 0;
 }
@@ -115,31 +118,22 @@ static __always_inline int py_is_spent(struct py_runs *r, void *home)
 	return p->budget->left < 0;
 }
 
-static int can_be_probed(struct agent_python *p, __u64 address, __u64 size)
-{
-	if (address >= WALK_USER_END || size > WALK_USER_END - address)
-		return 0;
-	for (__u64 page = address >> PAGE_SHIFT; page <= (address + size - 1) >> PAGE_SHIFT;
-	     page++) {
-		budget_charge(p->budget, COST_SYSCALL);
-		if (!agent_is_readable(page << PAGE_SHIFT))
-			return 0;
-	}
-	return 1;
-}
-
 /* How many bytes of the line table go with the record, behind what else is in it. */
 static __u32 linetable_size(struct agent_python *p)
 {
 	const __u32 max = (RING_MAX_RECORD - 1) * 8 - (__u32)sizeof(struct agent_sample) -
 			  (__u32)sizeof(struct code_record);
-	__u32 size = p->code.linetable_size;
+	__u32 size = p->code.linetable_size, nr_pages;
 
 	if (size > CODE_MAX_LINETABLE)
 		size = CODE_MAX_LINETABLE;
 	if (size > max)
 		size = max;
-	return size && can_be_probed(p, p->code.address, size) ? size : 0;
+	if (!size)
+		return 0;
+	nr_pages = (p->code.address % PAGE + size + PAGE - 1) / PAGE;
+	budget_charge(p->budget, nr_pages * COST_PAGE);
+	return agent_readable_pages(p->code.address & ~(PAGE - 1), nr_pages) == nr_pages ? size : 0;
 }
 
 /*

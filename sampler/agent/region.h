@@ -160,9 +160,10 @@ struct agent_python {
 	__u32 nr;			  /* and how many frames it has */
 	__s32 tid;			  /* of a thread that allocates: its records need it */
 	__u64 pages[REGION_PYTHON_PAGES]; /* readable, by their number; 0 = none */
-	/* The low halves of the numbers of pages that hold what is sound, as earlier walks know, */
+	/* Low halves of the numbers of pages in which sound frames or code have been met. */
 	__u32 stable[REGION_PYTHON_STABLE];
-	__u32 fresh[REGION_PYTHON_FRESH]; /* and of those that the kernel has copied from since */
+	/* Likewise of pages that the kernel has copied from, until it is known what they hold. */
+	__u32 fresh[REGION_PYTHON_FRESH];
 	__u32 nr_fresh;
 	__u32 copy_refused;		  /* the kernel may not copy */
 	__u64 block[REGION_PYTHON_BLOCK]; /* of a line table that is being sent */

@@ -191,5 +191,7 @@ void agent_walk_stack(struct agent_walk *w)
 		keep_fresh(&follower);
 	}
 	w->nr = nr;
-	w->last = regs;
+	w->regs.pc = regs.pc;
+	w->regs.sp = regs.sp;
+	w->regs.fp = regs.fp;
 }

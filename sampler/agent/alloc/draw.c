@@ -40,33 +40,34 @@ static int is_own(__u64 pc)
 }
 
 /*
- * The frame of the function that called the one with this frame, if that returns to our own code;
- * else NULL. All of our functions that call another keep the frame pointer.
- */
-static const __u64 *own_caller(const __u64 *frame)
-{
-	__u64 next = frame[0];
-
-	if (!is_own(frame[1]) || next % 8 || next <= (__u64)frame ||
-	    next - (__u64)frame > OWN_FRAME_BYTES)
-		return (void *)0;
-	return (const __u64 *)next;
-}
-
-/*
  * Past our own frames: a function of Python's tables that was called from here may end in a jump to
- * realloc(3), whose hook then returns to us. Who jumps has put the frame pointer back.
+ * realloc(3), whose hook then returns to us. All of our functions that call another keep the frame
+ * pointer, and who jumps has put it back. With a walk, each frame is read only if that may read it;
+ * else NULL.
  */
-static const __u64 *frame_of_caller(const __u64 *frame)
+static const __u64 *frame_of_caller(const __u64 *frame, struct agent_walk *w)
 {
 	for (int i = 0; i < OWN_FRAMES; i++) {
-		const __u64 *next = own_caller(frame);
+		__u64 next;
 
-		if (!next)
+		if (w && agent_readable(w, (__u64)frame, 16) < 16)
+			return (void *)0;
+		next = frame[0];
+		if (!is_own(frame[1]) || next % 8 || next <= (__u64)frame ||
+		    next - (__u64)frame > OWN_FRAME_BYTES)
 			break;
-		frame = next;
+		frame = (const __u64 *)next;
 	}
 	return frame;
+}
+
+static void start_at_caller(struct agent_walk *w, const __u64 *frame)
+{
+	w->regs = (struct walk_regs){
+		.pc = frame[1],
+		.sp = (__u64)(frame + 2),
+		.fp = frame[0],
+	};
 }
 
 /*
@@ -76,25 +77,16 @@ static const __u64 *frame_of_caller(const __u64 *frame)
  */
 static int pass_own_frames(struct agent_walk *w)
 {
-	const __u64 *frame = (const __u64 *)w->last.fp;
+	const __u64 *frame = (const __u64 *)w->regs.fp;
 
-	if (!w->nr || !is_own(w->last.pc) || w->last.fp % 8 || w->last.fp < w->last.sp)
+	if (!w->nr || !is_own(w->regs.pc) || w->regs.fp % 8 || w->regs.fp < w->regs.sp)
 		return 0;
-	for (int i = 0; i < OWN_FRAMES && frame; i++) {
-		if (agent_readable(w, (__u64)frame, 16) < 16)
-			return 0;
-		if (!is_own(frame[1])) {
-			w->nr--;
-			w->regs = (struct walk_regs){
-				.pc = frame[1],
-				.sp = (__u64)(frame + 2),
-				.fp = frame[0],
-			};
-			return 1;
-		}
-		frame = own_caller(frame);
-	}
-	return 0;
+	frame = frame_of_caller(frame, w);
+	if (!frame || is_own(frame[1]))
+		return 0;
+	w->nr--;
+	start_at_caller(w, frame);
+	return 1;
 }
 
 static void walk_along_path(struct alloc_private *a, struct agent_walk *w)
@@ -153,11 +145,7 @@ static void walk(struct alloc_private *a, struct agent_walk *w, const __u64 *fra
 	struct alloc_counter *c = alloc_counter_of(a);
 	__u64 thread = alloc_thread();
 
-	w->regs = (struct walk_regs){
-		.pc = frame[1],
-		.sp = (__u64)(frame + 2),
-		.fp = frame[0],
-	};
+	start_at_caller(w, frame);
 	w->known = a->known;
 	w->space = (const void *)a->space;
 	w->arena = (const void *)a->arena;
@@ -178,7 +166,7 @@ static void walk(struct alloc_private *a, struct agent_walk *w, const __u64 *fra
 	if (!w->nr)
 		w->frames[w->nr++] = frame[1];
 	finish_python(w);
-	if (w->regs.sp >= w->low && w->regs.sp < w->high) {
+	if ((__u64)frame >= w->low && (__u64)frame < w->high) {
 		c->thread = thread;
 		c->low = w->low;
 		c->high = w->high;
@@ -247,7 +235,7 @@ void alloc_take(struct alloc_private *a, const struct alloc_taken *t)
 	w.python_broken = 0;
 	w.nr = 0;
 	w.low = w.high = 0;
-	walk(a, &w, frame_of_caller(t->frame), scratch, draw.tid);
+	walk(a, &w, frame_of_caller(t->frame, (void *)0), scratch, draw.tid);
 	draw.python_broken = w.python_broken;
 	draw.nr_total = w.nr;
 	draw.nr_frames = w.nr < max ? w.nr : max;
