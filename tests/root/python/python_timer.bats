@@ -115,6 +115,7 @@ wait_for_script() { # PID
 
 # bats test_tags=full
 @test "python with timer: frames that are nowhere, end nowhere or go away do the program no harm" {
+	needs_process_vm_readv
 	storm "$TARGETS/python_hostile" 1500 >"$truth"
 	grep -q rounds "$truth"
 	fold_here
