@@ -4,6 +4,7 @@
  */
 #include "output/report/grid.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -60,10 +61,18 @@ static struct shown shown_at(const struct grid *g, size_t row, size_t column)
 			       c->style ? c->style : "", end - c->text, c->prefix, c->kind };
 }
 
-/* Would Markdown take the character for markup? It then needs a backslash. */
-static bool is_markup(char c)
+/* The bytes of other scripts' letters are taken for letters. */
+static bool is_letter(const struct shown *c, size_t i)
 {
-	return c && strchr("|<*`[\\", c);
+	return i < c->size && ((unsigned char)c->s[i] >= 0x80 || isalnum((unsigned char)c->s[i]));
+}
+
+/* Would Markdown take the character for markup? It then needs a backslash. */
+static bool is_markup(const struct shown *c, size_t i)
+{
+	if (c->s[i] == '_') /* __init__ would be bold; a_b is as written */
+		return !i || !is_letter(c, i - 1) || !is_letter(c, i + 1);
+	return c->s[i] && strchr("|<*`[~\\", c->s[i]);
 }
 
 /* The columns of a cell; `marked`: with the backslashes of Markdown. */
@@ -72,7 +81,7 @@ static size_t columns_of(const struct shown *c, bool marked)
 	size_t columns = text_columns(c->s, c->size);
 
 	for (size_t i = 0; marked && i < c->size; i++)
-		columns += is_markup(c->s[i]);
+		columns += is_markup(c, i);
 	return columns;
 }
 
@@ -98,7 +107,7 @@ static size_t width_of(const struct grid *g, size_t column, size_t nr_rows, bool
 static void add_marked(struct buffer *b, const struct shown *c)
 {
 	for (size_t i = 0; i < c->size; i++) {
-		if (is_markup(c->s[i]))
+		if (is_markup(c, i))
 			buffer_add_char(b, '\\');
 		if (i < c->prefix && c->s[i] == ' ')
 			buffer_add_string(b, "\xc2\xa0"); /* Markdown drops other spaces */

@@ -194,6 +194,30 @@ static void markdown_takes_no_name_for_markup(void **state)
 	grid_fini(&g);
 }
 
+/* Underscores within a word are no markup, and stay readable in the text. */
+static void markdown_leaves_underscores_in_names(void **state)
+{
+	static const struct grid_column one[] = { { "name", "Name", true } };
+	struct buffer b = { 0 };
+	struct grid g;
+
+	(void)state;
+	grid_init(&g, one, 1);
+	grid_text(&g, "__init__");
+	grid_text(&g, "a_b");
+	grid_text(&g, "_x y_");
+	grid_text(&g, "~Foo");
+	grid_write_markdown(&b, &g, 0);
+	assert_string_equal(buffer_cstring(&b), "| Name         |\n"
+						"| ------------ |\n"
+						"| \\_\\_init\\_\\_ |\n"
+						"| a_b          |\n"
+						"| \\_x y\\_      |\n"
+						"| \\~Foo        |\n");
+	buffer_fini(&b);
+	grid_fini(&g);
+}
+
 static void json_has_values_as_they_are(void **state)
 {
 	struct buffer b = { 0 };
@@ -296,6 +320,7 @@ int main(void)
 			sentences_go_on_below_themselves_and_without_headings_there_is_no_line_of_them),
 		cmocka_unit_test(seconds_are_rounded_to_what_is_asked_for),
 		cmocka_unit_test(markdown_takes_no_name_for_markup),
+		cmocka_unit_test(markdown_leaves_underscores_in_names),
 		cmocka_unit_test(json_has_values_as_they_are),
 		cmocka_unit_test(occupancy_is_that_of_the_scarcest_resource),
 		cmocka_unit_test(occupancy_of_a_small_grid_is_what_it_has),
