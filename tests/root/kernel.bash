@@ -33,6 +33,15 @@ profile_running() {
 	fold
 }
 
+# Waits until a process that was just started runs this program; before that it may have another user's rights.
+until_executed() { # PID NAME
+	for _ in $(seq 200); do
+		[[ $(readlink "/proc/$1/exe") != */"$2" ]] || return 0
+		sleep 0.05
+	done
+	return 1
+}
+
 # Samples of the stacks that match an awk regular expression.
 samples() {
 	awk -v pattern="$1" '$0 ~ pattern { n += $NF } END { print n + 0 }' "$folded"

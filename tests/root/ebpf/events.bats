@@ -228,7 +228,10 @@ faults_by_frequency() {
 }
 
 @test "a user without rights is told what it takes" {
-	run setpriv --reuid 65534 --regid 65534 --clear-groups timeout 60 "$SPROF" record -e page-faults -o "$BATS_TEST_TMPDIR/data" -- true
+	local opened # that user may not be allowed to enter the folder
+	exec {opened}<"$SPROF"
+	run setpriv --reuid 65534 --regid 65534 --clear-groups timeout 60 "/proc/self/fd/$opened" record -e page-faults -o "$BATS_TEST_TMPDIR/data" -- true
+	exec {opened}<&-
 	[ "$status" -ne 0 ]
 	[[ $output == *"cannot sample 'page-faults': only the source ebpf samples events beside the clock"* ]]
 	[[ $output == *"cannot sample with ebpf: "* ]]
