@@ -1,4 +1,7 @@
-/* Looks at /proc in intervals; a process that has called exec counts as ended, and as a new one. */
+/*
+ * Looks at /proc in intervals; a process that has called exec counts as ended, and as a new one.
+ * What is started through a shell or a shim calls exec soon, and is looked at more often at first.
+ */
 #include "cli/alloc/follow_alloc.h"
 
 #include <errno.h>
@@ -16,7 +19,8 @@
 #include "sampler/target/proc_life.h"
 
 #define LOOK_NS (500ull * 1000 * 1000)
-#define LOOK_SOON_NS (100ull * 1000 * 1000) /* while a process has not loaded PyTorch yet */
+#define LOOK_SOON_NS (100ull * 1000 * 1000) /* while a process has not loaded what is hooked, */
+#define NEW_NS (5000ull * 1000 * 1000)	    /* and so long after it was first seen */
 #define FOLLOWED_MAX 64u		    /* processes at a time: each takes some MiB */
 
 struct followed {
@@ -24,6 +28,7 @@ struct followed {
 	uint64_t program;
 	struct alloc_finder *finder;
 	bool is_hooked; /* false: it has not loaded yet what is to be hooked */
+	uint64_t new_until_ns;
 };
 
 struct follow_alloc {
@@ -34,10 +39,10 @@ struct follow_alloc {
 	size_t nr, capacity;
 	pid_t *roots; /* processes that were named or started; others descend from them */
 	size_t nr_roots, roots_capacity;
-	struct number_map hooked; /* pids of all processes that were hooked */
+	struct number_map hooked; /* by pid that was hooked: is what it ran last hooked, too? */
 	struct number_map tried;  /* by pid that was tried: low bits of its program's id then */
 	bool children, is_full, any_hooked;
-	uint64_t looked_ns;
+	uint64_t looked_ns, looked_soon_ns;
 };
 
 struct follow_alloc *follow_alloc_new(struct allocations *allocations, unsigned int wanted,
@@ -65,25 +70,35 @@ void follow_alloc_free(struct follow_alloc *f)
 	free(f);
 }
 
-static int hook(struct follow_alloc *f, pid_t pid, struct inject_reason *reason)
+static void set_hooked(struct follow_alloc *f, pid_t pid, bool hooked)
 {
-	struct followed p = { pid, proc_life_program(pid),
-			      alloc_finder_new(pid, f->wanted, f->sandbox), true };
+	bool is_new;
+
+	*number_map_at(&f->hooked, (uint64_t)pid, &is_new) = hooked;
+}
+
+/* `may_load`: the process may be so new that its libraries are not mapped yet. */
+static int hook(struct follow_alloc *f, pid_t pid, bool may_load, struct inject_reason *reason)
+{
+	struct followed p = { .pid = pid,
+			      .program = proc_life_program(pid),
+			      .finder = alloc_finder_new(pid, f->wanted, f->sandbox),
+			      .new_until_ns = monotonic_ns() + NEW_NS };
 	const struct alloc_function *functions;
 	size_t nr = alloc_finder_look(p.finder, &functions);
-	int err = -ENOENT;
+	int err = 0;
 	bool is_new;
 
 	*number_map_at(&f->tried, (uint64_t)pid, &is_new) = (uint32_t)p.program;
-	if (!nr && !(f->wanted & ALLOC_WANT_MALLOC))
-		err = proc_life_has_ended(pid) ? -ESRCH : 0;
-	else if (!nr)
-		inject_refuse(reason, err,
-			      "a static program without symbols has none that can be found; "
-			      "--alloc=growth shows where its memory in RAM grows",
-			      "none of its files defines malloc");
-	else
+	if (nr)
 		err = allocations_attach(f->allocations, pid, functions, nr, reason);
+	else if (proc_life_has_ended(pid))
+		err = -ESRCH;
+	else if ((f->wanted & ALLOC_WANT_MALLOC) && !may_load)
+		err = inject_refuse(reason, -ENOENT,
+				    "a static program without symbols has none that can be found; "
+				    "--alloc=growth shows where its memory in RAM grows",
+				    "none of its files defines malloc");
 	if (err) {
 		alloc_finder_free(p.finder);
 		return err;
@@ -97,14 +112,14 @@ static int hook(struct follow_alloc *f, pid_t pid, struct inject_reason *reason)
 	f->followed[f->nr++] = p;
 	f->any_hooked |= p.is_hooked;
 	if (p.is_hooked)
-		number_map_at(&f->hooked, (uint64_t)pid, &is_new);
+		set_hooked(f, pid, true);
 	return 0;
 }
 
 int follow_alloc_add(struct follow_alloc *f, pid_t pid)
 {
 	struct inject_reason reason = { 0 };
-	int err = hook(f, pid, &reason);
+	int err = hook(f, pid, false, &reason);
 
 	f->roots = xgrow(f->roots, &f->roots_capacity, f->nr_roots + 1, sizeof(*f->roots));
 	f->roots[f->nr_roots++] = pid;
@@ -119,7 +134,7 @@ int follow_alloc_add(struct follow_alloc *f, pid_t pid)
 	return err;
 }
 
-/* Hooks a child. If that fails, follow_alloc_say_missed() counts it. */
+/* Hooks a child, or what one has executed. If that fails, follow_alloc_say_missed() counts it. */
 static void hook_quietly(struct follow_alloc *f, pid_t pid)
 {
 	struct inject_reason reason = { 0 };
@@ -132,7 +147,7 @@ static void hook_quietly(struct follow_alloc *f, pid_t pid)
 		f->is_full = true;
 		return;
 	}
-	if (hook(f, pid, &reason))
+	if (hook(f, pid, true, &reason))
 		log_debug("process %d: allocations are not sampled: %s", (int)pid, reason.why);
 }
 
@@ -148,17 +163,18 @@ static void hook_late(struct follow_alloc *f, struct followed *p,
 		      const struct alloc_function *functions, size_t nr)
 {
 	struct inject_reason reason = { 0 };
-	bool is_new;
 	int err;
 
 	if (!nr)
 		return;
 	err = allocations_attach(f->allocations, p->pid, functions, nr, &reason);
 	if (err && err != -ESRCH)
-		log_warning("process %d: the memory of its tensors is not recorded: %s",
-			    (int)p->pid, reason.why[0] ? reason.why : strerror(-err));
+		log_warning("process %d: %s is not recorded: %s", (int)p->pid,
+			    f->wanted & ALLOC_WANT_MALLOC ? "what it allocates"
+							  : "the memory of its tensors",
+			    reason.why[0] ? reason.why : strerror(-err));
 	p->is_hooked = f->any_hooked = true;
-	number_map_at(&f->hooked, (uint64_t)p->pid, &is_new);
+	set_hooked(f, p->pid, !err);
 }
 
 static void look_at(struct follow_alloc *f, struct followed *p)
@@ -189,30 +205,61 @@ static bool is_root(const struct follow_alloc *f, pid_t pid)
 	return false;
 }
 
-static void look_at_all(struct follow_alloc *f, struct sink *sink)
+/* Has a process had its time to load something that allocates? */
+static bool has_none(const struct follow_alloc *f, const struct followed *p, uint64_t now)
+{
+	return !p->is_hooked && (f->wanted & ALLOC_WANT_MALLOC) && now > p->new_until_ns;
+}
+
+/* `soon`: only what may be about to load its libraries or to call exec. */
+static void look_at_all(struct follow_alloc *f, bool soon, uint64_t now, struct sink *sink)
 {
 	for (size_t i = f->nr; i-- > 0;) {
 		struct followed *p = &f->followed[i];
 		pid_t pid = p->pid;
-		uint64_t program = proc_life_program(pid);
+		uint64_t program;
 
+		if (soon && p->is_hooked && now > p->new_until_ns)
+			continue;
+		program = proc_life_program(pid);
 		if (proc_life_has_ended(pid)) {
 			if (!is_root(f, pid)) /* the end of a root is recorded when sampling ends */
 				forget(f, i, sink);
-		} else if (program == p->program) {
-			look_at(f, p);
-		} else if (program) { /* 0: the process is just ending */
+		} else if (program && program != p->program) {
 			forget(f, i, sink);
+			set_hooked(f, pid, false);
 			hook_quietly(f, pid);
+		} else if (program && !(soon && p->is_hooked)) { /* 0: it is just ending */
+			look_at(f, p);
+			if (has_none(f, p, now))
+				forget(f, i, sink);
 		}
 	}
 }
 
+static bool is_followed(const struct follow_alloc *f, pid_t pid)
+{
+	for (size_t i = 0; i < f->nr; i++)
+		if (f->followed[i].pid == pid)
+			return true;
+	return false;
+}
+
+/* Also true for a process that is just ending. */
 static bool was_tried(const struct follow_alloc *f, pid_t pid)
 {
-	const uint32_t *program = number_map_find(&f->tried, (uint64_t)pid);
+	const uint32_t *tried = number_map_find(&f->tried, (uint64_t)pid);
+	uint64_t program = proc_life_program(pid);
 
-	return program && *program == (uint32_t)proc_life_program(pid);
+	return !program || (tried && *tried == (uint32_t)program);
+}
+
+/* A root that called exec again while it was being hooked is not followed any more. */
+static void look_for_roots(struct follow_alloc *f)
+{
+	for (size_t i = 0; i < f->nr_roots; i++)
+		if (!is_followed(f, f->roots[i]) && !was_tried(f, f->roots[i]))
+			hook_quietly(f, f->roots[i]);
 }
 
 static void look_for_children(struct follow_alloc *f)
@@ -230,22 +277,19 @@ static void look_for_children(struct follow_alloc *f)
 	process_tree_fini(&tree);
 }
 
-static bool is_waiting(const struct follow_alloc *f)
-{
-	for (size_t i = 0; i < f->nr; i++)
-		if (!f->followed[i].is_hooked)
-			return true;
-	return false;
-}
-
 void follow_alloc_look(struct follow_alloc *f, struct sink *sink)
 {
 	uint64_t now = monotonic_ns();
+	bool soon = now - f->looked_ns < LOOK_NS;
 
-	if (now - f->looked_ns < (is_waiting(f) ? LOOK_SOON_NS : LOOK_NS))
+	if (soon && now - f->looked_soon_ns < LOOK_SOON_NS)
+		return;
+	f->looked_soon_ns = now;
+	look_at_all(f, soon, now, sink);
+	look_for_roots(f);
+	if (soon)
 		return;
 	f->looked_ns = now;
-	look_at_all(f, sink);
 	if (f->children)
 		look_for_children(f);
 }
@@ -260,23 +304,29 @@ static void say_no_tensors(const struct follow_alloc *f)
 void follow_alloc_say_missed(const struct follow_alloc *f, const struct profile *p)
 {
 	struct number_map seen = { 0 };
-	size_t nr = 0;
+	size_t nr = 0, nr_executed = 0;
 
 	if (!(f->wanted & ALLOC_WANT_MALLOC)) {
 		say_no_tensors(f);
 		return;
 	}
 	for (size_t i = 0; i < p->nr_threads; i++) {
+		const uint32_t *hooked = number_map_find(&f->hooked, p->threads[i].pid);
 		bool is_new;
 
-		if (number_map_find(&f->hooked, p->threads[i].pid))
+		if (hooked && *hooked)
 			continue;
 		number_map_at(&seen, p->threads[i].pid, &is_new);
-		nr += is_new;
+		nr += is_new && !hooked;
+		nr_executed += is_new && hooked;
 	}
 	number_map_fini(&seen);
 	if (nr)
 		log_warning("allocations of %zu child process%s that used the CPU are not counted: "
 			    "a child is hooked within %llu ms after it was started",
 			    nr, nr == 1 ? "" : "es", LOOK_NS / 1000000);
+	if (nr_executed)
+		log_warning("%zu process%s executed another program, whose allocations are not "
+			    "counted: it ended before it was hooked, or cannot be (-v says why)",
+			    nr_executed, nr_executed == 1 ? "" : "es");
 }

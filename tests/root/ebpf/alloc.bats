@@ -160,6 +160,52 @@ needs_library() { # NAME
 	"$SPROF" fold --column allocated "$data" | grep -c 'allocate_somehow'
 }
 
+# As a shim does: a shell executes a shell that executes the program.
+# bats test_tags=full
+@test "a program that the started one executes is hooked once it has loaded its libraries" {
+	mkfifo "$BATS_TEST_TMPDIR/input"
+	"$SPROF" record -o "$data" --alloc=64k -- bash -c 'exec bash -c "exec $0" "$0"' "$TARGETS/alloc_sites" \
+		<"$BATS_TEST_TMPDIR/input" >"$truth" 2>"$BATS_TEST_TMPDIR/said" 3>&- &
+	recorder=$!
+	pids+=($recorder)
+	exec {go}>"$BATS_TEST_TMPDIR/input"
+	until_says ready
+	local hooked='' pid
+	for _ in $(seq 600); do
+		for pid in $(pgrep -P $recorder -x alloc_sites); do
+			! grep -q sprof-alloc "/proc/$pid/maps" || hooked=1
+		done
+		[ -z "$hooked" ] || break
+		sleep 0.05
+	done
+	sleep 0.5 # what is shared is mapped before the hooks are set
+	echo >&$go
+	until_says end
+	exec {go}>&-
+	wait $recorder
+	cat "$BATS_TEST_TMPDIR/said"
+	compare allocated 2 65536 4.2
+	[[ $(<"$BATS_TEST_TMPDIR/said") != *"executed another"* ]]
+}
+
+# bats test_tags=full
+@test "a program that was executed and cannot be hooked is said" {
+	cat >"$BATS_TEST_TMPDIR/bare.c" <<-'END'
+		void _start(void)
+		{
+			long rax = 37; /* alarm(2) ends it */
+			__asm__ volatile("syscall" : "+a"(rax) : "D"(2L) : "rcx", "r11", "memory");
+			for (;;)
+				__asm__ volatile("pause");
+		}
+	END
+	cc -nostdlib -static -o "$BATS_TEST_TMPDIR/bare" "$BATS_TEST_TMPDIR/bare.c"
+	run timeout 60 "$SPROF" record -o "$data" --alloc -- bash -c "exec '$BATS_TEST_TMPDIR/bare'"
+	echo "$output"
+	[ "$status" -eq 142 ]
+	[[ $output == *"1 process executed another program, whose allocations are not counted"* ]]
+}
+
 @test "the interval follows the rate of allocation, and the sums stay right" {
 	start_sites "$TARGETS/alloc_sites"
 	record_sites --alloc
