@@ -458,6 +458,11 @@ uint64_t call_counts_nr_collectives_left_out(const struct call_counts *p)
 	return p->skel->bss->nr_collectives_left_out;
 }
 
+uint64_t call_counts_nr_children_left_out(const struct call_counts *p)
+{
+	return p->skel->bss->nr_children_left_out;
+}
+
 uint64_t call_counts_nr_left_out(const struct call_counts *p)
 {
 	return p->skel->bss->nr_left_out;

@@ -117,6 +117,9 @@ void call_counts_read_collectives(struct call_counts *counts, call_counts_collec
 /* How many of these were lost for lack of room. */
 uint64_t call_counts_nr_collectives_left_out(const struct call_counts *counts);
 
+/* How many processes were forked beyond MAX_CALL_PROCESSES. */
+uint64_t call_counts_nr_children_left_out(const struct call_counts *counts);
+
 /* How many calls, garbage collections and imports of Python were not counted, for lack of room. */
 uint64_t call_counts_nr_left_out(const struct call_counts *counts);
 

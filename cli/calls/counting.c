@@ -444,10 +444,15 @@ static void write_native(struct record_calls *c, struct sink *sink)
 	}
 }
 
-static void tell_unread(const struct record_calls *c)
+static void tell_left_out(const struct record_calls *c)
 {
+	uint64_t nr_children = call_counts_nr_children_left_out(c->probes);
 	size_t nr = function_searches_left(c->searches);
 
+	if (nr_children)
+		log_warning("calls in %" PRIu64 " child processes are not counted: too many "
+			    "processes are there at a time",
+			    nr_children);
 	if (c->nr_unread > WARNINGS_MAX)
 		log_warning("calls of functions in %" PRIu64 " files are not counted: the "
 			    "processes that read them did not finish",
@@ -473,7 +478,7 @@ void record_calls_stop(struct record_calls *c, struct sink *sink)
 	write_native(c, sink);
 	python_counts_write(c->python, sink);
 	collective_ops_tell(c->collectives);
-	tell_unread(c);
+	tell_left_out(c);
 	for (size_t i = 0; i < c->nr_specs; i++) {
 		if (c->specs[i].nr_refused)
 			log_warning("calls of %zu functions that match '%s' are not counted: no "

@@ -27,11 +27,12 @@ const volatile bool no_children; /* what a process forks is not counted */
 __u64 begin_ns, end_ns;		 /* CLOCK_MONOTONIC: calls in between are counted */
 __u64 nr_execs;
 __u64 nr_collectives_left_out;
+__u64 nr_children_left_out;
 __u64 nr_left_out; /* not counted: no room, or a Python function whose name could not be read */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 16384);
+	__uint(max_entries, MAX_CALL_PROCESSES);
 	__type(key, __u32);
 	__type(value, __u32);
 } counted SEC(".maps"); /* by process; 0: it counts from its next exec on */
@@ -176,7 +177,8 @@ int on_gc_start(struct pt_regs *ctx)
 		return 0;
 	run.generation =
 		(__u32)generation < GC_GENERATIONS ? (__u32)generation : GC_GENERATIONS - 1;
-	bpf_map_update_elem(&gc_runs, &tid, &run, BPF_ANY);
+	if (bpf_map_update_elem(&gc_runs, &tid, &run, BPF_ANY))
+		__sync_fetch_and_add(&nr_left_out, 1);
 	return 0;
 }
 
@@ -315,8 +317,9 @@ int on_fork(struct bpf_raw_tracepoint_args *ctx)
 	__u32 one = 1;
 
 	if (!no_children && parent_tgid != child_tgid &&
-	    bpf_map_lookup_elem(&counted, &parent_tgid))
-		bpf_map_update_elem(&counted, &child_tgid, &one, BPF_ANY);
+	    bpf_map_lookup_elem(&counted, &parent_tgid) &&
+	    bpf_map_update_elem(&counted, &child_tgid, &one, BPF_ANY))
+		__sync_fetch_and_add(&nr_children_left_out, 1);
 	return 0;
 }
 
@@ -341,6 +344,7 @@ int on_exit(struct bpf_raw_tracepoint_args *ctx)
 	__u32 tgid = BPF_CORE_READ(task, tgid), tid = BPF_CORE_READ(task, pid);
 
 	bpf_map_delete_elem(&collective_runs, &tid);
+	bpf_map_delete_elem(&gc_runs, &tid);
 	if (BPF_CORE_READ(task, signal, live.counter) <= 0)
 		bpf_map_delete_elem(&counted, &tgid);
 	return 0;

@@ -9,6 +9,7 @@
 #include <linux/types.h>
 
 #define MAX_CALL_PROBES 1024
+#define MAX_CALL_PROCESSES 16384 /* at a time, unless those of the whole system are counted */
 #define MAX_PYTHON_FUNCTIONS 65536
 #define PYTHON_FILE_SIZE 256 /* with the NUL; longer names are cut */
 #define PYTHON_NAME_SIZE 128

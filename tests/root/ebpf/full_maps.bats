@@ -47,6 +47,19 @@ needs_processes() { # NUMBER
 	[ "$(samples ';main;within')" -gt 100 ]
 }
 
+@test "calls in children beyond the table of those that are counted are left out, and that is said" {
+	needs_processes 17000
+	run --separate-stderr "$SPROF" record -o "$data" --calls 'many_processes:within' --calls 'many_processes:beyond' -- \
+		"$TARGETS/many_processes" wait 17000 500
+	[ "${lines[*]}" = "ready ended" ] || skip "17000 processes cannot be started here"
+	echo "$stderr"
+	# 17001 children, and the table has room for 16383 beside their parent.
+	[[ $stderr == *"warning: calls in 618 child processes are not counted: too many processes are there at a time"* ]]
+	"$SPROF" report --calls --json "$data" >"$BATS_TEST_TMPDIR/calls"
+	[ "$(jq '.rows[] | select(.function == "within").calls' "$BATS_TEST_TMPDIR/calls")" -eq 1 ]
+	[ "$(jq '[.rows[] | select(.function == "beyond").calls] | add // 0' "$BATS_TEST_TMPDIR/calls")" -eq 0 ]
+}
+
 @test "interpreters beyond the table of Pythons are counted, and have native frames" {
 	needs_processes 1100
 	run --separate-stderr "$SPROF" record -o "$data" -F 499 -- "$TARGETS/many_processes" python 1100 1000
