@@ -1,8 +1,9 @@
 /*
  * A round names the frames that came since the last one. The first rounds follow each other at
- * once; later ones wait thirty times as long as the last one took, so that a large program with
- * ever new frames does not keep a CPU busy. If hardly any sample has a frame without a name, they
- * wait ten times as long: to open the debug information of a library for one address takes 50 ms.
+ * once; later ones wait a hundred times as long as the last one took, so that ever new frames take
+ * no more than a percent of a CPU: to open the debug information of a library for one address takes
+ * 50 ms. They wait shorter while many samples have frames without names, and longer while hardly
+ * any has.
  */
 #include "cli/top/name_rounds.h"
 
@@ -24,10 +25,15 @@
 
 #define MAX_MODULES 64 /* in a round: each has two open descriptors */
 #define AT_ONCE 3      /* rounds without a pause */
-#define PAUSES 30      /* a pause is that many times as long as a round */
-#define MAX_PAUSE_NS 10000000000ull
-#define LONGER 10 /* a pause while no round is urgent */
-#define MAX_LONGER_NS 30000000000ull
+
+/* By enum live_urgency: a pause is so many times as long as a round, and at most that long. */
+static const struct {
+	uint64_t times, most_ns;
+} pauses[] = {
+	[LIVE_CALM] = { 300, 30000000000 },
+	[LIVE_SOON] = { 100, 20000000000 },
+	[LIVE_URGENT] = { 30, 10000000000 },
+};
 
 struct opened {
 	int file, root; /* descriptors, or -errno */
@@ -44,9 +50,10 @@ struct name_rounds {
 	struct opened opened[MAX_MODULES];
 	size_t nr_opened;
 	pthread_t thread;
-	bool is_running;			   /* the thread has to be joined */
-	bool has_ended;				   /* atomic: its round is over */
-	uint64_t nr_rounds, next_ns, next_calm_ns; /* the last: while none is urgent */
+	bool is_running; /* the thread has to be joined */
+	bool has_ended;	 /* atomic: its round is over */
+	uint64_t nr_rounds;
+	uint64_t ended_ns, took_ns; /* of the last round; 0: the next one does not wait */
 };
 
 struct name_rounds *name_rounds_new(struct live *live, struct recorder *recorder,
@@ -93,14 +100,6 @@ static int kernel_symbol(void *context, uint64_t address, char *name, size_t siz
 	return source_ebpf_kernel_symbol(n->recorder->source, address, name, size);
 }
 
-static void set_pause(struct name_rounds *n, uint64_t pause_ns)
-{
-	uint64_t now = monotonic_ns(), longer_ns = pause_ns * LONGER;
-
-	n->next_ns = now + (pause_ns < MAX_PAUSE_NS ? pause_ns : MAX_PAUSE_NS);
-	n->next_calm_ns = now + (longer_ns < MAX_LONGER_NS ? longer_ns : MAX_LONGER_NS);
-}
-
 static void *name_round(void *context)
 {
 	struct name_rounds *n = context;
@@ -112,15 +111,14 @@ static void *name_round(void *context)
 		.kernel_symbol = n->recorder->ops == &source_ebpf ? kernel_symbol : NULL,
 		.context = n,
 	};
-	uint64_t start_ns = monotonic_ns(), pause_ns;
+	uint64_t start_ns = monotonic_ns();
 	struct symbolizer_stats stats;
 
 	symbolizer_run(n->round->profile, &opts, &stats);
 	live_round_end(n->live, n->round);
 	n->round = NULL;
-	pause_ns = (monotonic_ns() - start_ns) * PAUSES;
-	if (n->nr_rounds > AT_ONCE)
-		set_pause(n, pause_ns);
+	n->ended_ns = monotonic_ns();
+	n->took_ns = n->nr_rounds > AT_ONCE ? n->ended_ns - start_ns : 0;
 	n->done(n->context);
 	__atomic_store_n(&n->has_ended, true, __ATOMIC_RELEASE);
 	return NULL;
@@ -188,14 +186,20 @@ static bool begin(struct name_rounds *n)
 	return true;
 }
 
+static uint64_t pause_ns(const struct name_rounds *n)
+{
+	enum live_urgency urgency = live_round_urgency(n->live);
+	uint64_t ns = n->took_ns * pauses[urgency].times;
+
+	return ns < pauses[urgency].most_ns ? ns : pauses[urgency].most_ns;
+}
+
 void name_rounds_poll(struct name_rounds *n)
 {
-	uint64_t now = monotonic_ns();
-
 	if (n->is_running && !__atomic_load_n(&n->has_ended, __ATOMIC_ACQUIRE))
 		return;
 	join(n);
-	if (now >= n->next_calm_ns || (now >= n->next_ns && live_round_is_urgent(n->live)))
+	if (monotonic_ns() - n->ended_ns >= pause_ns(n))
 		begin(n);
 }
 

@@ -16,8 +16,11 @@
 #include "core/profile/process_rows.h"
 #include "core/profile/source.h"
 
-#define SETTLED 1      /* waits for no round */
-#define URGENT_PART 50 /* a round is urgent if more than 1/50 of the samples wait for it */
+#define SETTLED 1 /* waits for no round */
+/* Of the samples since the last round, how many wait: one part in so many, and no fewer than. */
+#define SOON_PART 50
+#define URGENT_PART 5
+#define SOON_LEAST 5 /* soon after a round, one sample is a large part */
 
 const struct live_limits live_limits_default = {
 	.threads = 1u << 18,
@@ -393,14 +396,19 @@ struct live_round *live_round_new(struct live *l, size_t max_modules)
 	return r;
 }
 
-bool live_round_is_urgent(struct live *l)
+enum live_urgency live_round_urgency(struct live *l)
 {
-	bool urgent;
+	enum live_urgency urgency = LIVE_CALM;
 
 	pthread_mutex_lock(&l->lock);
-	urgent = l->nr_waiting * URGENT_PART > l->nr_since;
+	if (l->nr_waiting < SOON_LEAST)
+		urgency = LIVE_CALM;
+	else if (l->nr_waiting * URGENT_PART > l->nr_since)
+		urgency = LIVE_URGENT;
+	else if (l->nr_waiting * SOON_PART > l->nr_since)
+		urgency = LIVE_SOON;
 	pthread_mutex_unlock(&l->lock);
-	return urgent;
+	return urgency;
 }
 
 static uint32_t function_of(struct live *l, const struct live_round *r, uint32_t id)

@@ -74,10 +74,11 @@ struct live_round {
 /* Returns a round of the frames of at most `max_modules` modules, or NULL if all had theirs. */
 struct live_round *live_round_new(struct live *live, size_t max_modules);
 /*
- * Does a part of the samples since the last round that can be seen in a picture, more than 1/50,
- * have frames that wait for a round?
+ * What part of the samples since the last round have frames that wait for one: hardly any or fewer
+ * than five, more than 1/50, which can be seen in a picture, or more than 1/5.
  */
-bool live_round_is_urgent(struct live *live);
+enum live_urgency { LIVE_CALM, LIVE_SOON, LIVE_URGENT };
+enum live_urgency live_round_urgency(struct live *live);
 /* Takes over the names that its frames got, and frees the round. */
 void live_round_end(struct live *live, struct live_round *round);
 

@@ -162,33 +162,38 @@ static void frames_get_their_names_in_rounds(void **state)
 	live_free(live);
 }
 
-/* Names of what hardly any sample has can wait. */
-static void a_round_is_urgent_if_many_samples_wait_for_it(void **state)
+/* Names of what few samples have can wait. */
+static void a_round_is_as_urgent_as_many_samples_wait_for_it(void **state)
 {
 	struct live *live = new_live(&live_limits_default);
 	struct sink *sink = live_sink(live);
 	struct live_round *round;
 
 	(void)state;
-	assert_false(live_round_is_urgent(live));
+	assert_int_equal(live_round_urgency(live), LIVE_CALM);
 	for (int i = 0; i < 99; i++)
 		add(sink, stack_of(sink, "/bin/a", 1, 2), PID, START);
-	assert_true(live_round_is_urgent(live));
+	assert_int_equal(live_round_urgency(live), LIVE_URGENT);
 	round = live_round_new(live, 9);
-	assert_false(live_round_is_urgent(live)); /* it is being looked up */
+	assert_int_equal(live_round_urgency(live), LIVE_CALM); /* it is being looked up */
 	name_all(round->profile);
 	live_round_end(live, round);
 	for (int i = 0; i < 99; i++)
 		add(sink, stack_of(sink, "/bin/a", 1, 2), PID, START);
-	assert_false(live_round_is_urgent(live));
+	assert_int_equal(live_round_urgency(live), LIVE_CALM);
+	for (int i = 0; i < 4; i++)
+		add(sink, stack_of(sink, "/bin/a", i % 2 + 1, 3), PID, START);
+	assert_int_equal(live_round_urgency(live), LIVE_CALM); /* 4 of 103, in two stacks */
 	add(sink, stack_of(sink, "/bin/a", 1, 3), PID, START);
-	assert_false(live_round_is_urgent(live)); /* one of 100 */
-	add(sink, stack_of(sink, "/bin/a", 1, 3), PID, START);
-	add(sink, stack_of(sink, "/bin/a", 2, 3), PID, START);
-	assert_true(live_round_is_urgent(live)); /* three of 102, in two stacks */
+	assert_int_equal(live_round_urgency(live), LIVE_SOON);
+	for (int i = 0; i < 21; i++)
+		add(sink, stack_of(sink, "/bin/a", 2, 3), PID, START);
+	assert_int_equal(live_round_urgency(live), LIVE_URGENT); /* 26 of 125 */
 	round = live_round_new(live, 9);
 	assert_int_equal(round->profile->nr_frames, 1);
 	live_round_end(live, round);
+	add(sink, stack_of(sink, "/bin/a", 1, 4), PID, START);
+	assert_int_equal(live_round_urgency(live), LIVE_CALM); /* the first one, and new */
 	live_free(live);
 }
 
@@ -327,7 +332,7 @@ int main(void)
 		cmocka_unit_test(a_copy_holds_what_is_in_the_window),
 		cmocka_unit_test(own_samples_are_left_out),
 		cmocka_unit_test(frames_get_their_names_in_rounds),
-		cmocka_unit_test(a_round_is_urgent_if_many_samples_wait_for_it),
+		cmocka_unit_test(a_round_is_as_urgent_as_many_samples_wait_for_it),
 		cmocka_unit_test(a_limit_of_threads_and_stacks_is_told),
 		cmocka_unit_test(frames_modules_and_strings_have_limits),
 		cmocka_unit_test(no_memory_is_taken_for_stacks_without_room),
