@@ -35,8 +35,10 @@ profile_running() {
 
 # Waits until a process that was just started runs this program; before that it may have another user's rights.
 until_executed() { # PID NAME
+	local program
 	for _ in $(seq 200); do
-		[[ $(readlink "/proc/$1/exe") != */"$2" ]] || return 0
+		IFS= read -r -d '' program <"/proc/$1/cmdline" || true # which anyone may read
+		[[ $program != */"$2" ]] || return 0
 		sleep 0.05
 	done
 	return 1
