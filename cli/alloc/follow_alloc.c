@@ -77,6 +77,18 @@ static void set_hooked(struct follow_alloc *f, pid_t pid, bool hooked)
 	*number_map_at(&f->hooked, (uint64_t)pid, &is_new) = hooked;
 }
 
+/*
+ * Are the libraries mapped? The C library's malloc comes with the last of them, and what is hooked
+ * before it would not know that it serves the program.
+ */
+static bool has_loaded(const struct alloc_function *functions, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++)
+		if (!strcmp(functions[i].name, "malloc"))
+			return true;
+	return false;
+}
+
 /* `may_load`: the process may be so new that its libraries are not mapped yet. */
 static int hook(struct follow_alloc *f, pid_t pid, bool may_load, struct inject_reason *reason)
 {
@@ -86,15 +98,16 @@ static int hook(struct follow_alloc *f, pid_t pid, bool may_load, struct inject_
 			      .new_until_ns = monotonic_ns() + NEW_NS };
 	const struct alloc_function *functions;
 	size_t nr = alloc_finder_look(p.finder, &functions);
+	bool waits = may_load && (f->wanted & ALLOC_WANT_MALLOC) && !has_loaded(functions, nr);
 	int err = 0;
 	bool is_new;
 
 	*number_map_at(&f->tried, (uint64_t)pid, &is_new) = (uint32_t)p.program;
-	if (nr)
+	if (nr && !waits)
 		err = allocations_attach(f->allocations, pid, functions, nr, reason);
 	else if (proc_life_has_ended(pid))
 		err = -ESRCH;
-	else if ((f->wanted & ALLOC_WANT_MALLOC) && !may_load)
+	else if ((f->wanted & ALLOC_WANT_MALLOC) && !waits)
 		err = inject_refuse(reason, -ENOENT,
 				    "a static program without symbols has none that can be found; "
 				    "--alloc=growth shows where its memory in RAM grows",
@@ -108,7 +121,7 @@ static int hook(struct follow_alloc *f, pid_t pid, bool may_load, struct inject_
 			    "in them are not counted",
 			    (int)pid);
 	f->followed = xgrow(f->followed, &f->capacity, f->nr + 1, sizeof(*f->followed));
-	p.is_hooked = nr > 0;
+	p.is_hooked = nr > 0 && !waits;
 	f->followed[f->nr++] = p;
 	f->any_hooked |= p.is_hooked;
 	if (p.is_hooked)
@@ -167,6 +180,9 @@ static void hook_late(struct follow_alloc *f, struct followed *p,
 
 	if (!nr)
 		return;
+	if ((f->wanted & ALLOC_WANT_MALLOC) && !has_loaded(functions, nr) &&
+	    monotonic_ns() < p->new_until_ns)
+		return;
 	err = allocations_attach(f->allocations, p->pid, functions, nr, &reason);
 	if (err && err != -ESRCH)
 		log_warning("process %d: %s is not recorded: %s", (int)p->pid,
@@ -177,6 +193,15 @@ static void hook_late(struct follow_alloc *f, struct followed *p,
 	set_hooked(f, p->pid, !err);
 }
 
+/* Finds the functions of earlier looks, too. */
+static size_t look_anew(const struct follow_alloc *f, struct followed *p,
+			const struct alloc_function **ret_functions)
+{
+	alloc_finder_free(p->finder);
+	p->finder = alloc_finder_new(p->pid, f->wanted, f->sandbox);
+	return alloc_finder_look(p->finder, ret_functions);
+}
+
 static void look_at(struct follow_alloc *f, struct followed *p)
 {
 	struct inject_reason reason = { 0 };
@@ -185,6 +210,8 @@ static void look_at(struct follow_alloc *f, struct followed *p)
 	int err;
 
 	if (!p->is_hooked) {
+		if ((f->wanted & ALLOC_WANT_MALLOC) && (nr || monotonic_ns() > p->new_until_ns))
+			nr = look_anew(f, p, &functions);
 		hook_late(f, p, functions, nr);
 		return;
 	}

@@ -160,22 +160,23 @@ needs_library() { # NAME
 	"$SPROF" fold --column allocated "$data" | grep -c 'allocate_somehow'
 }
 
-# As a shim does: a shell executes a shell that executes the program.
-# bats test_tags=full
-@test "a program that the started one executes is hooked once it has loaded its libraries" {
+# Records the sites of a program that the started one executes: PROGRAM ARGUMENTS... which end in the path of alloc_sites.
+start_executed() {
 	mkfifo "$BATS_TEST_TMPDIR/input"
-	"$SPROF" record -o "$data" --alloc=64k -- bash -c 'exec bash -c "exec $0" "$0"' "$TARGETS/alloc_sites" \
-		<"$BATS_TEST_TMPDIR/input" >"$truth" 2>"$BATS_TEST_TMPDIR/said" 3>&- &
+	"$SPROF" record -o "$data" --alloc=64k -- "$@" <"$BATS_TEST_TMPDIR/input" >"$truth" 2>"$BATS_TEST_TMPDIR/said" 3>&- &
 	recorder=$!
 	pids+=($recorder)
 	exec {go}>"$BATS_TEST_TMPDIR/input"
+	until sites=$(pgrep -P $recorder -x alloc_sites); do
+		kill -0 $recorder
+		sleep 0.05
+	done
+}
+
+executed_is_recorded() {
 	until_says ready
-	local hooked='' pid
 	for _ in $(seq 600); do
-		for pid in $(pgrep -P $recorder -x alloc_sites); do
-			! grep -q sprof-alloc "/proc/$pid/maps" || hooked=1
-		done
-		[ -z "$hooked" ] || break
+		! grep -q sprof-alloc "/proc/$sites/maps" || break
 		sleep 0.05
 	done
 	sleep 0.5 # what is shared is mapped before the hooks are set
@@ -186,6 +187,24 @@ needs_library() { # NAME
 	cat "$BATS_TEST_TMPDIR/said"
 	compare allocated 2 65536 4.2
 	[[ $(<"$BATS_TEST_TMPDIR/said") != *"executed another"* ]]
+}
+
+# As a shim does: a shell executes a shell that executes the program.
+# bats test_tags=full
+@test "a program that the started one executes is hooked" {
+	start_executed bash -c 'exec bash -c "exec $0" "$0"' "$TARGETS/alloc_sites"
+	executed_is_recorded
+}
+
+# The dynamic linker waits for somebody to open the FIFO, and the C library is not mapped before.
+# bats test_tags=full
+@test "a program that is seen before its libraries are mapped is hooked once they are" {
+	mkfifo "$BATS_TEST_TMPDIR/slow"
+	start_executed env LD_PRELOAD="$BATS_TEST_TMPDIR/slow" "$TARGETS/alloc_sites"
+	sleep 1.5 # it is seen by then
+	[ -z "$(grep libc "/proc/$sites/maps")" ]
+	: >"$BATS_TEST_TMPDIR/slow" # empty, so it is passed over
+	executed_is_recorded
 }
 
 # bats test_tags=full
