@@ -3,9 +3,11 @@
 bats_require_minimum_version 1.5.0
 load ../flight
 
-setup_file() {
-	export BIG=$BATS_FILE_TMPDIR/big
-	command -v gcc >/dev/null || return 0
+# Builds the big program, once for the tests of this file.
+needs_big() {
+	BIG=$BATS_FILE_TMPDIR/big
+	[ ! -x "$BIG" ] || return 0
+	command -v gcc >/dev/null || skip "needs gcc"
 	# 6 MB of .eh_frame of functions that never run, beside 32 frames that do.
 	cat >"$BATS_FILE_TMPDIR/filler.S" <<-'END'
 		.text
@@ -37,7 +39,6 @@ setup_file() {
 
 setup() {
 	needs_bpf
-	[ -x "$BIG" ] || skip "needs gcc"
 	pids=() dir=$BATS_TEST_TMPDIR/flight log=$BATS_TEST_TMPDIR/log data=$BATS_TEST_TMPDIR/o.data
 }
 
@@ -84,6 +85,7 @@ is_whole() { # FILE, PERCENT
 
 # bats test_tags=full
 @test "rows that do not fit into --max-memory: stacks are copied, whole, and that is said" {
+	needs_big
 	start "$BIG" 30000
 	sleep 0.3
 	"$SPROF" record -o "$data" -F 499 -p ${pids[0]} --max-memory 36M -d 6s 2>"$log" 3>&- &
@@ -115,6 +117,7 @@ is_whole() { # FILE, PERCENT
 
 # bats test_tags=full
 @test "the whole system within --max-memory 60M, in segments, with a big program and many new ones" {
+	needs_big
 	start "$BIG" 60000
 	start bash -c 'while :; do /bin/true; /bin/ls >/dev/null; done'
 	fly --segment 2s -F 199 -a --max-memory 60M
