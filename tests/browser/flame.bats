@@ -98,6 +98,7 @@ tall_diff() {
 	EOT
 }
 
+# bats test_tags=full
 @test "zooming out shows the boxes that were there before, as they were" {
 	page tall.svg <<-'EOT'
 		const described = () => page.eval(`new Promise(resolve => requestAnimationFrame(() => setTimeout(() => setTimeout(resolve))))`);

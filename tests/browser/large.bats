@@ -52,6 +52,7 @@ page() { # options, file; the test is standard input
 	done
 }
 
+# bats test_tags=full
 @test "the table of a large page is exact before all of it is read" {
 	"$SPROF" report --json large.folded >report.json
 	page large.html <<-EOT

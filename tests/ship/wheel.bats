@@ -26,6 +26,7 @@ venv() {
 	venv/bin/pip -q install --no-index "$WHEEL"
 }
 
+# bats test_tags=full
 @test "pip installs it, and sprof and python -m sprof work" {
 	venv
 	run -7 venv/bin/sprof record -s timer -q -o a.data -- venv/bin/python work.py

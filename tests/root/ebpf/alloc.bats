@@ -34,6 +34,7 @@ needs_library() { # NAME
 	[ -n "$allocator" ] || skip "$1 is not installed"
 }
 
+# bats test_tags=full
 @test "jemalloc in place of the C library's allocator: the sums are as right" {
 	needs_library libjemalloc.so.2
 	sums_are_right "$TARGETS/alloc_sites"
@@ -87,14 +88,17 @@ needs_library() { # NAME
 	[ -z "$(grep -vF '[incomplete: guessed callers]' "$BATS_TEST_TMPDIR/folded" | grep -F '[jit]')" ]
 }
 
+# bats test_tags=full
 @test "instructions that hooks have moved are their function's own" {
 	moved_instructions_are_the_functions_own -s ebpf
 }
 
+# bats test_tags=full
 @test "moved instructions in copied stacks are their function's own" {
 	moved_instructions_are_the_functions_own -s perf
 }
 
+# bats test_tags=full
 @test "stacks through the hooks are complete" {
 	stacks_through_hooks_are_complete -s ebpf
 }
@@ -377,6 +381,7 @@ executed_is_recorded() {
 }
 
 # To remove the hooks takes a while, in which it frees all that it held.
+# bats test_tags=full
 @test "what a busy program holds at the end is live, however soon it frees that" {
 	cat >"$BATS_TEST_TMPDIR/turns.c" <<-'END'
 		#include <stdlib.h>

@@ -63,6 +63,7 @@ folded_shares() { # FILE
 }
 
 # Of a real recorder, whose rows are told again and again while a segment is written.
+# bats test_tags=full
 @test "waits for locks and times of threads in a folder are the sums of its segments" {
 	local file
 	work locks 3000
@@ -111,6 +112,7 @@ times_of() { # SEGMENT
 	jq -e '.times_segments as $n | all(.thread_times[]; .wall_ns > ($n - 0.3) * 1e9 and .wall_ns < ($n + 0.3) * 1e9)' <<<"$output"
 }
 
+# bats test_tags=full
 @test "times of threads in a folder are the kernel's" {
 	cd "$BATS_TEST_TMPDIR"
 	stolen_ns >stolen
@@ -121,6 +123,7 @@ times_of() { # SEGMENT
 	kernel_agrees
 }
 
+# bats test_tags=full
 @test "system calls of a folder are the sums of its segments, with percentiles of all" {
 	cd "$BATS_TEST_TMPDIR"
 	"$SPROF" record -q --continuous "$dir" --segment 300ms --source ebpf --syscalls=4ms -- "$TARGETS/system_calls" 400000 >truth
@@ -267,6 +270,7 @@ times_of() { # SEGMENT
 	land
 }
 
+# bats test_tags=full
 @test "names beside a segment may take as much memory as a file of their size" {
 	local bombs=$BUILD/tests/drivers/bombs file peak status
 	work shares 20000

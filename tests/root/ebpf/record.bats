@@ -69,6 +69,7 @@ load ../recorder
 	[ "$(samples '^child;.*;main;plugin')" -gt 20 ]
 }
 
+# bats test_tags=full
 @test "a program that is started is sampled from its exec on, and sprof before that is not" {
 	starts_without_sprof --source ebpf
 }

@@ -134,6 +134,7 @@ load ../recorder
 	[ "$(told '.finished and .duration_s < 1')" = true ]
 }
 
+# bats test_tags=full
 @test "SIGTERM reaches the program, during the recording and after it" {
 	rm -f "$data"
 	record -F 99 -- bash -c 'trap "exit 9" TERM; while :; do sleep 0.1; done'

@@ -59,6 +59,7 @@ teardown() {
 	! said 'psi=memory:full:100%:' || false
 }
 
+# bats test_tags=full
 @test "the kernel kills a process for lack of memory" {
 	group=/sys/fs/cgroup/memory/sprof-$$
 	[ -d /sys/fs/cgroup/memory ] || group=/sys/fs/cgroup/sprof-$$

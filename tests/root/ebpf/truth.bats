@@ -54,6 +54,7 @@ setup() {
 	truth_holds
 }
 
+# bats test_tags=full
 @test "32 frames without frame pointers are all there" {
 	profile deep32_nofp 2000
 	truth_holds

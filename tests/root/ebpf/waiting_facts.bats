@@ -43,6 +43,7 @@ most() { # as share_of: at least nine tenths
 	! grep 'woken by' runnable || false
 }
 
+# bats test_tags=full
 @test "what the waker itself had waited for follows, and who ended that" {
 	"$SPROF" record -q --source ebpf --clock off --wakers -o data -- "$TARGETS/wait_chain" 50
 	fold_waits data
@@ -272,6 +273,7 @@ waits_are_true() { # FUNCTION, PATTERN; folded stacks on stdin
 
 # A thread is watched from its creation on, so the recording has the switches that the kernel counts away from it, and that
 # to it for the first time. Then it goes on for a moment.
+# bats test_tags=full
 @test "no switch of a thread is missed" {
 	cat >switches.py <<-'PYTHON'
 		import os, threading, time

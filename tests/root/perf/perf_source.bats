@@ -32,6 +32,7 @@ nobody_with_perf() {
 	truth_holds
 }
 
+# bats test_tags=full
 @test "perf: children that fork or exec" {
 	started forkstorm 60 20
 	# The stack cannot be copied while one of its pages is being brought in: perf record has 2

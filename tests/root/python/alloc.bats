@@ -37,6 +37,7 @@ each_end_is_seen() {
 	compare live 3 1024 5
 }
 
+# bats test_tags=full
 @test "the end of each sampled block of Python is seen" {
 	each_python each_end_is_seen
 	each_python each_end_is_seen raw
@@ -68,6 +69,7 @@ sys.stdin.readline()' "${@:2}"
 	grep -x "$1" "$truth"
 }
 
+# bats test_tags=full
 @test "free of Python's tables is hooked only if its raw blocks are not seen to come from malloc" {
 	each_python changed_functions "malloc calloc realloc"
 	each_python changed_functions "malloc calloc realloc free" raw
@@ -129,6 +131,7 @@ asked_by_line() {
 	each_python asked_by_python
 }
 
+# bats test_tags=full
 @test "--alloc=python of a program without Python says that it counts nothing" {
 	start "$TARGETS/alloc_storm" 20000
 	wait_until grep -q libc "/proc/${pids[0]}/maps"

@@ -66,6 +66,7 @@ natives_of_nobody() { # THREADS
 	has_c_functions_below_their_callers
 }
 
+# bats test_tags=full
 @test "nobody with perf: native and Python frames of a sample are of the same moment" {
 	natives_of_nobody 1
 }

@@ -46,6 +46,7 @@ running() { # COMMAND...
 	[[ $output == *"sampling with timer, not ebpf, perf: "*"; perf may miss Python frames"* ]]
 }
 
+# bats test_tags=full
 @test "choice: a Python program that runs" {
 	needs_attach
 	running /usr/bin/python3 "$script" 5000
@@ -77,6 +78,7 @@ running() { # COMMAND...
 	[[ $output == *"perf may miss Python frames of what it starts"* ]]
 }
 
+# bats test_tags=full
 @test "choice: a program without a runtime, and one that timer cannot come into" {
 	records -- "$TARGETS/shares" 300
 	took perf
@@ -119,6 +121,7 @@ running() { # COMMAND...
 	has_python_frames
 }
 
+# bats test_tags=full
 @test "choice: an ordinary user samples waits, too, without naming a source" {
 	records --clock wall -- "$TARGETS/shares" 300
 	took timer
