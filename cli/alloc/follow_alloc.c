@@ -81,8 +81,11 @@ static void set_hooked(struct follow_alloc *f, pid_t pid, bool hooked)
  * Are the libraries mapped? The C library's malloc comes with the last of them, and what is hooked
  * before it would not know that it serves the program.
  */
-static bool has_loaded(const struct alloc_function *functions, size_t nr)
+static bool has_loaded(const struct follow_alloc *f, const struct alloc_function *functions,
+		       size_t nr)
 {
+	if (!(f->wanted & ALLOC_WANT_MALLOC))
+		return true;
 	for (size_t i = 0; i < nr; i++)
 		if (!strcmp(functions[i].name, "malloc"))
 			return true;
@@ -98,7 +101,7 @@ static int hook(struct follow_alloc *f, pid_t pid, bool may_load, struct inject_
 			      .new_until_ns = monotonic_ns() + NEW_NS };
 	const struct alloc_function *functions;
 	size_t nr = alloc_finder_look(p.finder, &functions);
-	bool waits = may_load && (f->wanted & ALLOC_WANT_MALLOC) && !has_loaded(functions, nr);
+	bool waits = may_load && !has_loaded(f, functions, nr);
 	int err = 0;
 	bool is_new;
 
@@ -178,10 +181,7 @@ static void hook_late(struct follow_alloc *f, struct followed *p,
 	struct inject_reason reason = { 0 };
 	int err;
 
-	if (!nr)
-		return;
-	if ((f->wanted & ALLOC_WANT_MALLOC) && !has_loaded(functions, nr) &&
-	    monotonic_ns() < p->new_until_ns)
+	if (!nr || (!has_loaded(f, functions, nr) && monotonic_ns() < p->new_until_ns))
 		return;
 	err = allocations_attach(f->allocations, p->pid, functions, nr, &reason);
 	if (err && err != -ESRCH)

@@ -16,11 +16,10 @@
 #include "core/profile/process_rows.h"
 #include "core/profile/source.h"
 
-#define SETTLED 1 /* waits for no round */
-/* Of the samples since the last round, how many wait: one part in so many, and no fewer than. */
-#define SOON_PART 50
-#define URGENT_PART 5
-#define SOON_LEAST 5 /* soon after a round, one sample is a large part */
+#define SETTLED 1     /* waits for no round */
+#define SOON_PART 50  /* a round is due soon if more than 1/50 of the samples wait for it, */
+#define SOON_LEAST 5  /* and so many: right after a round, one sample is a large part */
+#define URGENT_PART 5 /* it is urgent if more than 1/5 do */
 
 const struct live_limits live_limits_default = {
 	.threads = 1u << 18,
@@ -401,12 +400,8 @@ enum live_urgency live_round_urgency(struct live *l)
 	enum live_urgency urgency = LIVE_CALM;
 
 	pthread_mutex_lock(&l->lock);
-	if (l->nr_waiting < SOON_LEAST)
-		urgency = LIVE_CALM;
-	else if (l->nr_waiting * URGENT_PART > l->nr_since)
-		urgency = LIVE_URGENT;
-	else if (l->nr_waiting * SOON_PART > l->nr_since)
-		urgency = LIVE_SOON;
+	if (l->nr_waiting >= SOON_LEAST && l->nr_waiting * SOON_PART > l->nr_since)
+		urgency = l->nr_waiting * URGENT_PART > l->nr_since ? LIVE_URGENT : LIVE_SOON;
 	pthread_mutex_unlock(&l->lock);
 	return urgency;
 }
