@@ -129,8 +129,8 @@ row() { # NAME FIELD: of the one row of that name
 
 @test "operators and ranges have the operations of the calls inside them" {
 	local include
-	include=$(wheel nvidia-nvtx-cu12 12.9.79)/nvidia/nvtx/include || skip 'no NVTX headers: let pip fetch nvidia-nvtx-cu12'
-	[ -e "$include/nvtx3/nvToolsExt.h" ] || skip 'no NVTX headers: let pip fetch nvidia-nvtx-cu12'
+	include=$(wheel nvidia-nvtx-cu12 12.9.79)/nvidia/nvtx/include && [ -e "$include/nvtx3/nvToolsExt.h" ] ||
+		skip 'no NVTX headers: let pip fetch nvidia-nvtx-cu12'
 	gcc -shared -fpic -O1 -isystem "$include" -o mark.so -x c - -ldl <<-'END'
 		#include <nvtx3/nvToolsExt.h>
 		int push_range(const char *name) { return nvtxRangePushA(name); }

@@ -176,7 +176,7 @@ stacks_through_hooks_are_complete() {
 	local share samples hooks
 	"${as[@]}" "$TARGETS/alloc_pairs" 600000 3>&- &
 	pids+=($!)
-	until_executed $! alloc_pairs
+	wait_until runs_program $! alloc_pairs
 	"${as[@]}" "$SPROF" record -q -F 999 -d 5s --alloc=64k -o "$data" "$@" -p $!
 	"$SPROF" fold --column cpu --from=1s "$data" | sed 's/;\[no kernel stack\]//' >"$BATS_TEST_TMPDIR/folded" # timer sees none
 	read -r samples share _ < <(awk -f "$BATS_TEST_DIRNAME/../frames.awk" -f "$BATS_TEST_DIRNAME/../completeness.awk" \

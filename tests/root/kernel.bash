@@ -33,15 +33,20 @@ profile_running() {
 	fold
 }
 
-# Waits until a process that was just started runs this program; before that it may have another user's rights.
-until_executed() { # PID NAME
-	local program
-	for _ in $(seq 200); do
-		IFS= read -r -d '' program <"/proc/$1/cmdline" || true # which anyone may read
-		[[ $program != */"$2" ]] || return 0
-		sleep 0.05
+# Waits until a command succeeds, for at most 10 s.
+wait_until() {
+	for _ in $(seq 100); do
+		"$@" >/dev/null && return
+		sleep 0.1
 	done
 	return 1
+}
+
+# Does a process run this program yet? Before that one that was just started may have another user's rights.
+runs_program() { # PID NAME
+	local program
+	IFS= read -r -d '' program <"/proc/$1/cmdline" || true # which anyone may read
+	[[ $program == */"$2" ]]
 }
 
 # Samples of the stacks that match an awk regular expression.

@@ -62,12 +62,3 @@ named() { # NAME TARGET
 	ln -sf "$TARGETS/$2" "$BATS_TEST_TMPDIR/$1"
 	echo "$BATS_TEST_TMPDIR/$1"
 }
-
-# Waits until a command succeeds, for at most 10 s.
-wait_until() {
-	for i in $(seq 100); do
-		"$@" >/dev/null && return
-		sleep 0.1
-	done
-	return 1
-}

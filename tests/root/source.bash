@@ -46,7 +46,7 @@ attached() { # TARGET ARGUMENTS...
 	[ "$source" != timer ] || needs_attach
 	"${as[@]}" "$TARGETS/$1" "${@:2}" >"$truth" 3>&- &
 	local pid=$!
-	until_executed $pid "$1"
+	wait_until runs_program $pid "$1"
 	sleep 0.3
 	"${as[@]}" "$SPROF" record -o "$data" --source $source -F 999 -d 1500ms -p $pid
 	wait $pid
