@@ -20,6 +20,7 @@
 #include "core/base/clock.h"
 #include "core/base/path.h"
 #include "core/untrusted/remote_read.h"
+#include "core/untrusted/time_budget.h"
 #include "sampler/target/open_mapped.h"
 #include "sampler/target/proc_maps.h"
 #include "sampler/waiting/data_symbol.h"
@@ -60,7 +61,7 @@ struct lock_places {
 	struct known_process *processes;
 	uint64_t began_ns; /* the read that is being made */
 	struct lock_place unknown;
-	uint64_t full_ns; /* when the time that reads took is made up for */
+	uint64_t full_at_ns; /* of the time for reads: time_budget.h */
 };
 
 struct lock_places *lock_places_new(const struct sandbox *sandbox)
@@ -183,9 +184,7 @@ static struct known_process *process_of(struct lock_places *p, pid_t pid)
 
 static bool may_read(const struct lock_places *p)
 {
-	uint64_t now = monotonic_ns();
-
-	return p->full_ns <= now || p->full_ns - now <= READS_FIRST_NS * READS_SHARE;
+	return !time_budget_is_used_up(p->full_at_ns, monotonic_ns(), READS_FIRST_NS * READS_SHARE);
 }
 
 static void begin_read(struct lock_places *p)
@@ -195,10 +194,7 @@ static void begin_read(struct lock_places *p)
 
 static void end_read(struct lock_places *p)
 {
-	uint64_t now = monotonic_ns();
-
-	p->full_ns = (p->full_ns > p->began_ns ? p->full_ns : p->began_ns) +
-		     (now - p->began_ns) * READS_SHARE;
+	time_budget_use(&p->full_at_ns, p->began_ns, (monotonic_ns() - p->began_ns) * READS_SHARE);
 }
 
 /* Reads the mappings if it is time to. */

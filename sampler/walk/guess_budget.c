@@ -1,28 +1,17 @@
-/*
- * An entry holds one number: the moment at which the budget is full again. Each step moves it
- * forward by the time that fills a step; the budget is used up while it is a second ahead or more.
- */
+/* A step uses the time that fills it again: a budget is used up after a second's steps at once. */
 #include "sampler/walk/guess_budget.h"
+
+#include "core/untrusted/time_budget.h"
 
 #define STEPS_PER_S 500000u /* of 60 ns each: 3 % of a CPU, see tests/bench/hostile.bash */
 #define NS_PER_STEP (1000000000u / STEPS_PER_S)
-#define USER_SHARE 2u /* a user has as much as that many processes */
-#define FULL_NS 1000000000u
-
-static bool is_used_up(uint64_t full_ns, uint64_t now_ns)
-{
-	return full_ns > now_ns && full_ns - now_ns >= FULL_NS;
-}
-
-static void use(uint64_t *full_ns, uint64_t now_ns, uint64_t ns)
-{
-	*full_ns = (*full_ns > now_ns ? *full_ns : now_ns) + ns;
-}
+#define USER_SHARE 2u	    /* a user has as much as that many processes */
+#define FULL_NS 1000000000u /* the budget */
 
 bool guess_budget_allows(struct guess_budget *b, uint32_t process, uint32_t user, uint64_t now_ns)
 {
-	if (!is_used_up(b->used_ns[process % GUESS_BUDGETS], now_ns) &&
-	    !is_used_up(b->used_by_user_ns[user % GUESS_USER_BUDGETS], now_ns))
+	if (!time_budget_is_used_up(b->full_at_ns[process % GUESS_BUDGETS], now_ns, FULL_NS) &&
+	    !time_budget_is_used_up(b->user_full_at_ns[user % GUESS_USER_BUDGETS], now_ns, FULL_NS))
 		return true;
 	b->nr_refused++;
 	return false;
@@ -33,6 +22,6 @@ void guess_budget_use(struct guess_budget *b, uint32_t process, uint32_t user, u
 {
 	uint64_t ns = (uint64_t)steps * NS_PER_STEP;
 
-	use(&b->used_ns[process % GUESS_BUDGETS], now_ns, ns);
-	use(&b->used_by_user_ns[user % GUESS_USER_BUDGETS], now_ns, ns / USER_SHARE);
+	time_budget_use(&b->full_at_ns[process % GUESS_BUDGETS], now_ns, ns);
+	time_budget_use(&b->user_full_at_ns[user % GUESS_USER_BUDGETS], now_ns, ns / USER_SHARE);
 }

@@ -15,8 +15,7 @@
 #define GUESS_USER_BUDGETS 64u
 
 struct guess_budget {
-	/* when what was used so far is filled again */
-	uint64_t used_ns[GUESS_BUDGETS], used_by_user_ns[GUESS_USER_BUDGETS];
+	uint64_t full_at_ns[GUESS_BUDGETS], user_full_at_ns[GUESS_USER_BUDGETS]; /* time_budget.h */
 	uint64_t nr_refused;
 };
 

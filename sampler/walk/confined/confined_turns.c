@@ -18,6 +18,7 @@
 #include "core/base/log.h"
 #include "core/sandbox/message.h"
 #include "core/sandbox/sandbox.h"
+#include "core/untrusted/time_budget.h"
 #include "sampler/walk/confined/walk_questions.h"
 #include "sampler/walk/libunwind_modules.h"
 #include "sampler/walk/libunwind_walk.h"
@@ -80,7 +81,7 @@ struct confined_turns {
 	unsigned int next_refused;
 	uint32_t nr_failures[USERS];
 	uint64_t resume_ns[USERS];
-	uint64_t full_ns[USERS], others_full_ns; /* when what was used is filled again */
+	uint64_t full_at_ns[USERS], others_full_at_ns; /* time_budget.h */
 	unsigned int nr_warnings;
 	struct turn_answer answer;
 };
@@ -414,22 +415,13 @@ static void note_failure(struct confined_turns *t, uint32_t user, uint64_t modul
 		t->resume_ns[at] = now_ns + rest_ns;
 }
 
-static bool is_used_up(uint64_t full_ns, uint64_t now_ns)
-{
-	return full_ns > now_ns && full_ns - now_ns >= FULL_NS;
-}
-
 static bool may_take_turn(const struct confined_turns *t, uint32_t user, uint64_t now_ns)
 {
 	size_t at = place_of(user);
 
-	return now_ns >= t->resume_ns[at] && !is_used_up(t->full_ns[at], now_ns) &&
-	       !(at && is_used_up(t->others_full_ns, now_ns));
-}
-
-static void use(uint64_t *full_ns, uint64_t start_ns, uint64_t ns)
-{
-	*full_ns = (*full_ns > start_ns ? *full_ns : start_ns) + ns;
+	return now_ns >= t->resume_ns[at] &&
+	       !time_budget_is_used_up(t->full_at_ns[at], now_ns, FULL_NS) &&
+	       !(at && time_budget_is_used_up(t->others_full_at_ns, now_ns, FULL_NS));
 }
 
 /* Turns of one user take half of the time at most, those of all but root three quarters. */
@@ -437,9 +429,9 @@ static void use_time(struct confined_turns *t, uint32_t user, uint64_t start_ns)
 {
 	uint64_t took_ns = monotonic_ns() - start_ns;
 
-	use(&t->full_ns[place_of(user)], start_ns, 2 * took_ns);
+	time_budget_use(&t->full_at_ns[place_of(user)], start_ns, 2 * took_ns);
 	if (user)
-		use(&t->others_full_ns, start_ns, took_ns + took_ns / 3);
+		time_budget_use(&t->others_full_at_ns, start_ns, took_ns + took_ns / 3);
 }
 
 bool confined_turns_take(void *turns, const struct snapshot_sample *sample,

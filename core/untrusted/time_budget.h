@@ -1,0 +1,21 @@
+/*
+ * A budget of time that elapsed time fills again, as one number: the moment at which it is full.
+ * What is used moves that moment forward. The budget is used up while it lies a whole budget ahead.
+ */
+#ifndef SPROF_TIME_BUDGET_H
+#define SPROF_TIME_BUDGET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+static inline bool time_budget_is_used_up(uint64_t full_at_ns, uint64_t now_ns, uint64_t budget_ns)
+{
+	return full_at_ns > now_ns && full_at_ns - now_ns >= budget_ns;
+}
+
+static inline void time_budget_use(uint64_t *full_at_ns, uint64_t now_ns, uint64_t ns)
+{
+	*full_at_ns = (*full_at_ns > now_ns ? *full_at_ns : now_ns) + ns;
+}
+
+#endif
