@@ -27,6 +27,7 @@ page() { # options, file; the test is standard input
 	cat "$BROWSER/page_helpers.js" "$BROWSER/large_helpers.js" - | timeout 90 node "$BROWSER/page.js" "$@"
 }
 
+# bats test_tags=full
 @test "a large picture is drawn before all of it is read, and nothing changes when it is" {
 	for kind in html svg; do
 		[ "$(grep -c 'class="data"' large.$kind) $(grep -c 'class="nodes"' large.$kind)" = "1 1" ]

@@ -72,8 +72,9 @@ decode() {
 		"$("$SPROF" report --json --column allocated ../heap | jq .bytes)" ]
 }
 
+# The first call of go tool pprof builds it, which takes most of the time.
 # bats test_tags=full
-@test "go tool pprof reads pprof, and its sums are the report's" {
+@test "go tool pprof reads pprof, its sums are the report's, and sprof reads what it writes" {
 	command -v go >/dev/null || skip "needs go (golang-go)"
 	"$SPROF" export -o x.pb.gz complete.data
 	"$SPROF" report --json complete.data 2>/dev/null | jq -r '.rows[] | "\(.self_ns)ns \(.total_ns)ns"' | sort >want
@@ -81,6 +82,14 @@ decode() {
 		awk 'on { print $1, $4 } / flat  flat%/ { on = 1 }' | sed 's/^0 /0ns /' | sort >got
 	diff want got
 	go tool pprof -raw x.pb.gz 2>/dev/null | grep -q 'thread:\[make\]'
+
+	go tool pprof -proto -output=y.pb.gz x.pb.gz >/dev/null 2>&1
+	for f in x y; do # it cuts template arguments off names
+		"$SPROF" report --json -n 0 $f.pb.gz 2>/dev/null |
+			jq -c '.samples, .ns, .lost, .frequency, .rows[]' | sed 's/.*"kind"//' >$f.rows
+	done
+	[ -s x.rows ]
+	diff x.rows y.rows
 }
 
 @test "speedscope says what the report says" {

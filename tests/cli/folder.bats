@@ -93,6 +93,7 @@ samples() { # OPTIONS...
 }
 
 # A format whose processes are numbers gives one of two equal ones another number.
+# bats test_tags=full
 @test "exports tell processes of two hosts apart" {
 	"$BUILD/tests/drivers/segments" d 5 60 10 3 other 1700000030
 	"$SPROF" export -f json d | jq -e '[.threads[] | select(.name == "program0") | .host] | sort == ["host", "other"]'

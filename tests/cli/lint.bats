@@ -1,4 +1,5 @@
 # The rules of `make lint`, each against a small tree that breaks it: a rule that finds nothing is no rule.
+# bats file_tags=full
 
 setup() {
 	root=$BATS_TEST_DIRNAME/../..

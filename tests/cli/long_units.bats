@@ -16,8 +16,9 @@ setup() {
 	SPROF_TEST_FULL=1 "$BUILD"/tests/unit/symbolizer/test_go_symbols
 }
 
-# bats test_tags=full
-@test "50 000 random schedules of GPU work are recorded as a simple model has them" {
+# 10 000, and 50 000 in make stress.
+# bats test_tags=full,stress
+@test "random schedules of GPU work are recorded as a simple model has them" {
 	SPROF_TEST_FULL=1 "$BUILD"/tests/unit/gpu/test_gpu_schedules
 }
 
@@ -34,4 +35,9 @@ setup() {
 # bats test_tags=full
 @test "stacks of real programs are walked as libunwind does" {
 	SPROF_TEST_FULL=1 "$BUILD"/tests/unit/sampler/walk/test_walk_oracle
+}
+
+# bats test_tags=full
+@test "looks at what processes publish take a part of the time" {
+	SPROF_TEST_FULL=1 "$BUILD"/tests/unit/sampler/sink/test_process_contexts
 }

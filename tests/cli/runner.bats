@@ -28,6 +28,7 @@ last_line_is() {
 	grep -qxF 'skipped: tests/cli/c.bats: y (no card)' <<<"$output"
 }
 
+# bats test_tags=full
 @test "a test that cmocka skips is no failure and keeps its reason" {
 	unit_test a 'printf "1..2\nok 1 - a\nno such file here\nnot ok 2 # SKIP b\n"'
 	run tests/run --dir=unit
@@ -52,6 +53,7 @@ last_line_is() {
 	last_line_is '0 passed, 1 failed, 0 skipped'
 }
 
+# bats test_tags=full
 @test "after the time of the run no file is begun, and each counts as skipped" {
 	unit_test a 'printf "1..1\nok 1 - a\n"'
 	echo '@test "x" { true; }' >tests/cli/c.bats
@@ -72,6 +74,7 @@ last_line_is() {
 	grep -q '# no test ended for 1 s' <<<"$output"
 }
 
+# bats test_tags=full
 @test "a process that a unit test left behind, stopped and elsewhere, holds nothing up" {
 	unit_test a 'echo 1..1; echo ok 1 - a; setsid sh -c "echo \$\$ >pid; kill -STOP \$\$" & sleep 0.5'
 	run timeout 30 tests/run --dir=unit
@@ -87,6 +90,7 @@ last_line_is() {
 	! pgrep -fx 'sleep 77' || false
 }
 
+# bats test_tags=full
 @test "tests that were planned and did not run are failures" {
 	unit_test a 'printf "1..3\nok 1 - a\n"'
 	run tests/run --dir=unit
@@ -94,6 +98,7 @@ last_line_is() {
 	last_line_is '1 passed, 2 failed, 0 skipped'
 }
 
+# bats test_tags=full
 @test "a binary that prints nothing is a failure" {
 	unit_test a 'exit 0'
 	run tests/run --dir=unit
@@ -101,12 +106,14 @@ last_line_is() {
 	last_line_is '0 passed, 1 failed, 0 skipped'
 }
 
+# bats test_tags=full
 @test "a run in which nothing ran fails" {
 	run tests/run --dir=unit --dir=cli
 	[ "$status" -ne 0 ]
 	last_line_is '0 passed, 0 failed, 0 skipped'
 }
 
+# bats test_tags=full
 @test "a test that a macro of its file declares is found by its name" {
 	unit_test a 'printf "1..1\nok 1 - stack_is_cut\n"'
 	printf '#define IN_DIR(test) \\\n\tcmocka_unit_test_setup_teardown(test, up, down)\nIN_DIR(stack_is_cut),\n' \
@@ -118,6 +125,7 @@ last_line_is() {
 	last_line_is '1 passed, 0 failed, 0 skipped'
 }
 
+# bats test_tags=full
 @test "one test is found by a part of its name" {
 	unit_test a 'printf "1..1\nok 1 - %s\n" "$UNIT_TEST_FILTER"' incomplete_stack_is_counted
 	unit_test b 'printf "1..1\nnot ok 1 - other\n"; exit 1' other
@@ -131,6 +139,7 @@ last_line_is() {
 	grep -qxF "no test is called 'nothing_like_this'" <<<"$output"
 }
 
+# bats test_tags=full
 @test "what failed is done once more, alone, and is listed" {
 	printf '@test "x" { true; }\n@test "it\x27s (once) [1], a.b" {\n[ -e done ] || ! touch done\n}\n' >tests/cli/c.bats
 	run tests/run --dir=cli
@@ -157,6 +166,7 @@ last_line_is() {
 	grep -qxF 'failed twice: tests/cli/c.bats: y' <<<"$output"
 }
 
+# bats test_tags=full
 @test "where many tests fail there is no second try" {
 	for i in 1 2 3 4 5 6 7 8 9; do
 		printf '@test "%s" { false; }\n' "$i" >>tests/cli/c.bats
@@ -167,6 +177,7 @@ last_line_is() {
 	! grep -q 'second try' <<<"$output" || false
 }
 
+# bats test_tags=full
 @test "each test says its time and its reason, and the ten longest are listed" {
 	unit_test a 'echo 1..2; sleep 0.5; echo "ok 1 - slow"; echo not here; echo "not ok 2 # SKIP absent"'
 	for i in 1 2 3 4 5 6 7 8 9 10 11; do
@@ -202,6 +213,7 @@ last_line_is() {
 	last_line_is '1 passed, 0 failed, 0 skipped'
 }
 
+# bats test_tags=full
 @test "a benchmark of a program that is missing says so" {
 	[ "$(id -u)" = 0 ] && command -v perf >/dev/null || skip "needs root and perf"
 	cd "$root" || return 1

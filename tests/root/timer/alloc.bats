@@ -52,6 +52,7 @@ record() {
 	stacks_through_hooks_are_complete -s timer
 }
 
+# bats test_tags=full
 @test "instructions that hooks have moved are their function's own" {
 	as_nobody
 	needs_known_filters
@@ -77,6 +78,7 @@ record() {
 }
 
 # A user may have so many processes and threads. Whichever the recorder cannot start, it says so.
+# bats test_tags=full
 @test "a limit that leaves no thread to the recorder is an error with its reason, not an abort" {
 	needs_root "to be a user without other processes"
 	as_nobody

@@ -10,7 +10,7 @@
 
 #include "core/base/log.h"
 
-enum { QUICK = 3000, FULL = 50000, FIRST_PID = 4242424 };
+enum { QUICK = 1000, FULL = 10000, STRESS = 50000, FIRST_PID = 4242424 };
 
 static uint64_t seed;
 
@@ -477,10 +477,11 @@ static void random_schedules_are_as_the_model_has_them(void **state)
 {
 	static struct schedule s;
 	const char *only = getenv("SPROF_GPU_SEED");
-	uint64_t nr = only ? 1 : getenv("SPROF_TEST_FULL") ? FULL : QUICK;
+	uint64_t nr = !getenv("SPROF_TEST_FULL") ? QUICK : getenv("STRESS") ? STRESS : FULL;
 
 	(void)state;
 	log_set_level(LOG_QUIET);
+	nr = only ? 1 : nr;
 	for (uint64_t i = 0; i < nr; i++) {
 		seed = only ? strtoull(only, NULL, 10) : i + 1;
 		make_schedule(&s, seed);

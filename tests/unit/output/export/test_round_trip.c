@@ -1,5 +1,5 @@
 /*
- * Exports 10 000 random profiles in each format that sprof both writes and reads, imports them
+ * Exports NR_PROFILES random profiles in each format that sprof both writes and reads, imports them
  * again, and compares them with the list of names and weights that they were made from.
  */
 #include "tests/unit/unit.h"
@@ -10,6 +10,8 @@
 #include "output/codec/gzip.h"
 #include "output/import/importer.h"
 #include "tests/unit/random_profile.h"
+
+enum { NR_PROFILES = 3000 };
 
 static struct profile *through(const struct profile *p, const char *format)
 {
@@ -61,13 +63,13 @@ static void round_trips(const char *format, int nr)
 static void pprof_comes_back_as_it_was(void **state)
 {
 	(void)state;
-	round_trips("pprof", 10000);
+	round_trips("pprof", NR_PROFILES);
 }
 
 static void speedscope_comes_back_as_it_was(void **state)
 {
 	(void)state;
-	round_trips("speedscope", 10000);
+	round_trips("speedscope", NR_PROFILES);
 }
 
 /* Checks addresses, build-ids and threads, which the tree does not show. */
