@@ -42,11 +42,17 @@ static void pause_for(long ns)
 	nanosleep(&(struct timespec){ 0, ns }, NULL);
 }
 
-/* Those whose recorder was killed have no memory that is shared with us. */
-static void set_stage(struct alloc_target *t, enum alloc_stage stage)
+/* What a recorder that was killed has shared is not mapped here, but written in the target. */
+static void set_stage(struct alloc_target *t, const struct inject_process *p,
+		      enum alloc_stage stage)
 {
+	const uint64_t value = stage;
+
 	if (t->shared)
-		__atomic_store_n(&t->shared->stage, stage, __ATOMIC_RELAXED);
+		__atomic_store_n(&t->shared->stage, value, __ATOMIC_RELAXED);
+	else if (t->shared_at)
+		inject_process_write(p, t->shared_at + offsetof(struct alloc_shared, stage), &value,
+				     sizeof(value));
 }
 
 /* ---- attaching */
@@ -66,10 +72,9 @@ static int turn_on(struct alloc_target *t, const struct hook_set *hooks,
 		if (err)
 			continue;
 		/* While all threads are held, no other recorder changes it. */
-		set_stage(t, ALLOC_STAGE_ON);
+		set_stage(t, p, ALLOC_STAGE_CHANGING);
 		err = alloc_memory_is_there(p, t) ? hook_set_on(hooks, p, held) : -ENOENT;
-		if (err && !t->on)
-			set_stage(t, ALLOC_STAGE_MAPPED);
+		set_stage(t, p, err && !t->on ? ALLOC_STAGE_MAPPED : ALLOC_STAGE_ON);
 		t->nr_held = hold_threads_nr(held);
 		t->held_ns = monotonic_ns() - hold_threads_since_ns(held);
 		hold_threads_release(held);
@@ -113,12 +118,12 @@ static int turn_off(struct alloc_target *t, const struct inject_process *p)
 		err = hold_threads(p, HOLD_LIMIT_MS, &held);
 		if (err)
 			continue;
-		if (t->on)
+		if (t->on) {
+			set_stage(t, p, ALLOC_STAGE_CHANGING);
 			err = hook_set_off(&t->hooks, p);
-		if (!err) {
-			t->on = false;
-			set_stage(t, ALLOC_STAGE_OFF);
 		}
+		t->on = t->on && err;
+		set_stage(t, p, t->on ? ALLOC_STAGE_ON : ALLOC_STAGE_OFF);
 		if (!err && is_inside(p, t, held))
 			err = -EAGAIN;
 		hold_threads_release(held);

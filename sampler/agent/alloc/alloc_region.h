@@ -127,6 +127,8 @@ enum alloc_stage {
 	ALLOC_STAGE_MAPPED = 1, /* no hook leads there yet */
 	ALLOC_STAGE_ON = 2,
 	ALLOC_STAGE_OFF = 3, /* no hook leads there any more, but threads may be inside */
+	/* All threads are held, and hooks are being written: those that are on are found there. */
+	ALLOC_STAGE_CHANGING = 4,
 };
 
 /*

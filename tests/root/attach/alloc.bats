@@ -42,6 +42,23 @@ load ../attach
 	ends_well
 }
 
+# It dies where the old hooks are off and what they led to is still mapped.
+# bats test_tags=full
+@test "what a recorder has left that was killed while it removed another's hooks is unmapped by the next one" {
+	command -v gdb >/dev/null || skip "needs gdb"
+	target "$TARGETS/alloc_storm" 60000
+	run "$DRIVERS/alloc_hooks" "$target" 1 die
+	[ "$status" -eq 137 ]
+	sleep 2.5 # its heartbeat is missed
+	gdb -batch -nx -ex 'set confirm off' -ex 'break alloc_memory_unmap' -ex run -ex kill \
+		--args "$DRIVERS/alloc_hooks" "$target" 1 >"$BATS_TEST_TMPDIR/gdb" 2>&1 3>&- || true
+	grep -q 'Breakpoint 1.*, alloc_memory_unmap (' "$BATS_TEST_TMPDIR/gdb" || { cat "$BATS_TEST_TMPDIR/gdb"; return 1; }
+	grep -q memfd:sprof-alloc "/proc/$target/maps"
+	"$DRIVERS/alloc_hooks" "$target" 1
+	nothing_stays
+	ends_well
+}
+
 # The blocks of the program are checked by itself; its allocators are those of Python, too.
 # bats test_tags=full, stress
 @test "recorders that are killed at any moment do a Python program no harm" {
