@@ -1,5 +1,7 @@
 # Files of other programs, read by every command. tests/unit/output/export/test_round_trip.c tests round trips.
 
+load go_pprof
+
 GOLDEN=$BATS_TEST_DIRNAME/../golden
 CORPUS=$BATS_TEST_DIRNAME/../fuzz/corpus
 
@@ -65,6 +67,15 @@ rows() { # the table of a profile, without what names the file
 
 @test "speedscope: events become samples of the time between them" {
 	[ "$("$SPROF" fold --time "$CORPUS/speedscope/evented.json" | paste -sd' ')" = 'one;main 3500000 one;main;b 5000000 one;main;é😀\u{a} 1500000' ]
+}
+
+# bats test_tags=full
+@test "pprof of go tool pprof is read, and its default value shown" {
+	"$SPROF" export -o x.pb.gz complete.data
+	command -v go >/dev/null || skip "needs go (golang-go)"
+	go_pprof -proto -output=y.pb.gz x.pb.gz >/dev/null 2>&1
+	rows x.pb.gz | sed 's/.*"kind"//' >want # it cuts template arguments off names
+	rows y.pb.gz | sed 's/.*"kind"//' | diff want -
 }
 
 @test "damaged files are clear errors" {

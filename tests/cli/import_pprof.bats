@@ -1,5 +1,7 @@
 # Files of pprof, of every writer and in every shape that the format allows. golden/import/README.md says who made them.
 
+load go_pprof
+
 GO=$BATS_TEST_DIRNAME/../golden/import/go
 READERS=$BATS_TEST_DIRNAME/readers
 
@@ -51,7 +53,7 @@ sum() { # COLUMN FILE
 		allocs:allocated:alloc_space:bytes allocs:allocations:alloc_objects:count block:delay:delay:nanoseconds \
 		block:contentions:contentions:count mutex:delay:delay:nanoseconds goroutine:count:goroutine:count; do
 		IFS=: read -r file column type unit <<<"$of"
-		go tool pprof -top -unit=$unit -nodecount=1000000 -nodefraction=0 -edgefraction=0 -sample_index=$type \
+		go_pprof -top -unit=$unit -nodecount=1000000 -nodefraction=0 -edgefraction=0 -sample_index=$type \
 			$GO/$file.pb.gz 2>/dev/null | sed '1,/flat%/d; s/ (inline)$//; s/ (partial-inline)$//' |
 			awk '{ v = $1; c = $4; gsub(/[^0-9]/, "", v); gsub(/[^0-9]/, "", c); $1 = $2 = $3 = $4 = $5 = ""; sub(/^ */, ""); if (c != 0) print v, c, $0 }' |
 			sort >want
@@ -110,7 +112,7 @@ sum() { # COLUMN FILE
 	"$SPROF" fold x.pb | sort >got
 	printf 'malloc(int) 5\nstart;main 10\nstart;main;malloc_trim 20\n' | diff - got
 	command -v go >/dev/null || skip "needs go (golang-go)"
-	[ "$(go tool pprof -top -unit=bytes x.pb 2>/dev/null | awk '$NF == "main" { print $1, $4 }')" = "10B 30B" ]
+	[ "$(go_pprof -top -unit=bytes x.pb 2>/dev/null | awk '$NF == "main" { print $1, $4 }')" = "10B 30B" ]
 }
 
 @test "names that are not UTF-8 are repaired and counted" {
@@ -191,9 +193,9 @@ labelled_samples() {
 # bats test_tags=full
 @test "a label keeps the samples that go tool pprof -tagfocus keeps" {
 	command -v go >/dev/null || skip "needs go (golang-go)"
-	value=$(go tool pprof -tags $GO/cpu.pb.gz 2>/dev/null | awk '/^ *request:/ { in_key = 1; next } in_key && NF { print $NF; exit }')
+	value=$(go_pprof -tags $GO/cpu.pb.gz 2>/dev/null | awk '/^ *request:/ { in_key = 1; next } in_key && NF { print $NF; exit }')
 	[ -n "$value" ]
-	go tool pprof -top -unit=nanoseconds -nodecount=1000000 -nodefraction=0 -edgefraction=0 -sample_index=cpu -tagfocus="request=^$value\$" \
+	go_pprof -top -unit=nanoseconds -nodecount=1000000 -nodefraction=0 -edgefraction=0 -sample_index=cpu -tagfocus="request=^$value\$" \
 		$GO/cpu.pb.gz 2>/dev/null | sed '1,/flat%/d' | awk '{ gsub(/[^0-9]/, "", $1); n += $1 } END { print n }' >want
 	[ "$(cat want)" -gt 0 ]
 	"$SPROF" report --json -n 0 --label request=$value $GO/cpu.pb.gz 2>/dev/null | jq .ns | diff want -

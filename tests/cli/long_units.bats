@@ -23,6 +23,11 @@ setup() {
 }
 
 # bats test_tags=full
+@test "10 000 random profiles come back as they were from each format that is written and read" {
+	SPROF_TEST_FULL=1 "$BUILD"/tests/unit/output/export/test_round_trip
+}
+
+# bats test_tags=full
 @test "a chain of jumps that leads backwards is given up" {
 	SPROF_TEST_FULL=1 "$BUILD"/tests/unit/sampler/unwind/test_derived_rules
 }
@@ -38,6 +43,6 @@ setup() {
 }
 
 # bats test_tags=full
-@test "looks at what processes publish take a part of the time" {
+@test "the longer a process has run, the later it is asked again what it publishes" {
 	SPROF_TEST_FULL=1 "$BUILD"/tests/unit/sampler/sink/test_process_contexts
 }

@@ -1,6 +1,7 @@
 # The live heap of a process that ended: the table of live blocks outlives it.
 load ../recorder
 load ../allocations
+load ../../cli/go_pprof
 
 # bats file_tags=heap
 
@@ -204,8 +205,8 @@ kill_by_cgroup() { # HOW-OFTEN
 	"$SPROF" export -f pprof -o "$pprof" "$data"
 	for of in alloc_space:allocated alloc_objects:allocations inuse_space:live inuse_objects:live-objects; do
 		type=${of%:*} column=${of#*:}
-		go tool pprof -raw -sample_index="$type" "$pprof" 2>/dev/null | grep -q "$type/"
-		go tool pprof -top -unit=bytes -nodecount=0 -nodefraction=0 -edgefraction=0 -sample_index="$type" "$pprof" 2>/dev/null |
+		go_pprof -raw -sample_index="$type" "$pprof" 2>/dev/null | grep -q "$type/"
+		go_pprof -top -unit=bytes -nodecount=0 -nodefraction=0 -edgefraction=0 -sample_index="$type" "$pprof" 2>/dev/null |
 			awk '$NF == "hold_middle" || $NF == "hold_large" { gsub(/[A-Za-z]+/, "", $4); print $NF, $4 }' | sort >"$BATS_TEST_TMPDIR/theirs"
 		"$SPROF" report --json --column "$column" "$data" |
 			jq -r --arg c "$column" '.rows[] | select(.function == "hold_middle" or .function == "hold_large") |

@@ -1,6 +1,6 @@
 /*
- * Exports NR_PROFILES random profiles in each format that sprof both writes and reads, imports them
- * again, and compares them with the list of names and weights that they were made from.
+ * Exports random profiles in each format that sprof both writes and reads, imports them again, and
+ * compares them with the list of names and weights that they were made from.
  */
 #include "tests/unit/unit.h"
 
@@ -11,7 +11,7 @@
 #include "output/import/importer.h"
 #include "tests/unit/random_profile.h"
 
-enum { NR_PROFILES = 3000 };
+enum { QUICK = 3000, FULL = 10000 };
 
 static struct profile *through(const struct profile *p, const char *format)
 {
@@ -35,10 +35,11 @@ static struct profile *through(const struct profile *p, const char *format)
 	return again;
 }
 
-static void round_trips(const char *format, int nr)
+static void round_trips(const char *format)
 {
 	static struct plain_profile plain;
 	static struct plain_lines want;
+	int nr = getenv("SPROF_TEST_FULL") ? FULL : QUICK;
 
 	for (int i = 0; i < nr; i++) {
 		struct profile *p = plain_make(&plain, rng(2)), *once, *twice;
@@ -63,13 +64,13 @@ static void round_trips(const char *format, int nr)
 static void pprof_comes_back_as_it_was(void **state)
 {
 	(void)state;
-	round_trips("pprof", NR_PROFILES);
+	round_trips("pprof");
 }
 
 static void speedscope_comes_back_as_it_was(void **state)
 {
 	(void)state;
-	round_trips("speedscope", NR_PROFILES);
+	round_trips("speedscope");
 }
 
 /* Checks addresses, build-ids and threads, which the tree does not show. */
