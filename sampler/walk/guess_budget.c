@@ -1,4 +1,7 @@
-/* A step uses the time that fills it again: a budget is used up after a second's steps at once. */
+/*
+ * The budget of a process is a second, and each step of a guess uses NS_PER_STEP of it. So it
+ * allows STEPS_PER_S steps at once, and as many in each second after that.
+ */
 #include "sampler/walk/guess_budget.h"
 
 #include "core/untrusted/time_budget.h"
