@@ -15,6 +15,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
+#include "core/rights/list_folder.h"
 #include "core/rights/own_folder.h"
 #include "core/segments/retention.h"
 
@@ -95,17 +96,6 @@ static void close_folder(struct folder *f)
 	f->fd = f->lock = -1;
 }
 
-/* Opens a subfolder for readdir(). NULL with errno. */
-static DIR *list(int dir, const char *name)
-{
-	int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	DIR *d = fd < 0 ? NULL : fdopendir(fd);
-
-	if (fd >= 0 && !d)
-		close(fd);
-	return d;
-}
-
 /* Is it the copy of a segment whose packing was cut short? */
 static bool is_left_over(const char *name)
 {
@@ -118,7 +108,7 @@ static void find_segments(struct folder *f)
 {
 	int64_t now = boottime_ns();
 	uint64_t began, realtime = realtime_ns();
-	DIR *d = list(f->fd, ".");
+	DIR *d = list_folder(f->fd, ".");
 	struct dirent *e;
 	struct stat st;
 
@@ -254,7 +244,7 @@ void folder_tidy_names(struct folder *f, int64_t now_ns)
 {
 	int64_t zero = (int64_t)realtime_ns() - boottime_ns();
 	bool same_time = llabs(zero - f->zero_realtime_ns) < STEP_NS;
-	DIR *d = f->fd < 0 ? NULL : list(f->fd, NAMES_FOLDER);
+	DIR *d = f->fd < 0 ? NULL : list_folder(f->fd, NAMES_FOLDER);
 	struct dirent *e;
 	struct stat st;
 
@@ -298,7 +288,7 @@ size_t folder_prune(struct folder *f, int64_t now_ns, uint64_t open_bytes, bool 
 /* Gives each file of names a second link below KEPT_FOLDER. */
 static int link_names(const struct folder *f, int kept)
 {
-	DIR *d = list(f->fd, NAMES_FOLDER);
+	DIR *d = list_folder(f->fd, NAMES_FOLDER);
 	int to = openat(kept, NAMES_FOLDER, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	struct dirent *e;
 	int err = 0;
@@ -340,7 +330,7 @@ static int open_kept(const struct folder *f)
 
 static uint64_t size_of_segments(int folder)
 {
-	DIR *d = list(folder, ".");
+	DIR *d = list_folder(folder, ".");
 	uint64_t began, bytes = 0;
 	struct dirent *e;
 	struct stat st;

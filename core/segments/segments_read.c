@@ -19,6 +19,7 @@
 #include "core/base/order.h"
 #include "core/profile/profile.h"
 #include "core/recording/recfile.h"
+#include "core/rights/list_folder.h"
 #include "core/rights/safe_open.h"
 #include "core/segments/folder.h"
 #include "core/segments/marks.h"
@@ -66,13 +67,10 @@ static int compare(const void *a, const void *b)
 
 static void list(struct reading *r)
 {
-	int fd = openat(r->folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	DIR *d = list_folder(r->folder, ".");
 	struct dirent *e;
 	struct stat st;
 
-	if (fd >= 0 && !d)
-		close(fd);
 	while (d && r->nr < MAX_SEGMENTS && (e = readdir(d))) {
 		struct segment s;
 

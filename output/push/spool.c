@@ -20,6 +20,7 @@
 #include "core/base/full_io.h"
 #include "core/base/log.h"
 #include "core/base/text_file.h"
+#include "core/rights/list_folder.h"
 #include "core/rights/own_folder.h"
 #include "output/push/receiver.h"
 
@@ -105,13 +106,10 @@ static void remove_unfinished(struct spool *s, const char *name, const struct st
 
 static void list(struct spool *s)
 {
-	int fd = openat(s->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	DIR *d = list_folder(s->dir, ".");
 	struct dirent *e;
 
 	s->nr_entries = s->at = 0;
-	if (!d && fd >= 0)
-		close(fd);
 	while (d && s->nr_entries < FILES_MAX && (e = readdir(d))) {
 		struct stat st;
 		struct entry *new;

@@ -28,6 +28,7 @@
 #include "core/base/log.h"
 #include "core/base/order.h"
 #include "core/rights/cache_folder.h"
+#include "core/rights/list_folder.h"
 #include "core/rights/safe_open.h"
 #include "sampler/unwind/table_code.h" /* TABLE_CODE: a hash of all that makes tables */
 #include "sampler/unwind/table_file.h"
@@ -360,18 +361,14 @@ static bool take_entry(struct table_cache *c, const char *name, struct old_entry
 static void make_room(struct table_cache *c, uint64_t bytes)
 {
 	uint64_t limit = c->bytes_max > bytes ? c->bytes_max - bytes : 0;
-	int fd = openat(c->folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	DIR *dir = list_folder(c->folder, ".");
 	struct old_entry *entries = NULL;
 	size_t nr = 0, capacity = 0;
 	struct dirent *e;
 	uint64_t all = 0;
 
-	if (!dir) {
-		if (fd >= 0)
-			close(fd);
+	if (!dir)
 		return;
-	}
 	for (size_t i = 0; i < LOOKED_AT_MAX && (e = readdir(dir)); i++) {
 		entries = xgrow(entries, &capacity, nr + 1, sizeof(*entries));
 		if (take_entry(c, e->d_name, &entries[nr]))
