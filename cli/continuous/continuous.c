@@ -405,6 +405,7 @@ int continuous_new(const struct continuous_config *config, struct continuous **r
 	struct continuous *c = xcalloc(1, sizeof(*c));
 	int err;
 
+	alloc_return_memory();
 	c->config = *config;
 	c->meta = *config->meta;
 	read_boot(c);

@@ -4,11 +4,14 @@
  */
 #include "core/base/alloc.h"
 
+#include <malloc.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define KEPT_MAX (256 << 10) /* bytes that each thread keeps after alloc_return_memory() */
 
 static void (*report)(void); /* NULL: the message of this file */
 
@@ -101,4 +104,11 @@ void *xgrow_to(void *array, size_t *capacity, size_t *nr, size_t index, size_t s
 	memset((char *)array + *nr * size, 0, (index + 1 - *nr) * size);
 	*nr = index + 1;
 	return array;
+}
+
+/* A size that is set does not follow what is freed any more (mallopt(3)). */
+void alloc_return_memory(void)
+{
+	mallopt(M_MMAP_THRESHOLD, KEPT_MAX);
+	mallopt(M_TRIM_THRESHOLD, KEPT_MAX);
 }

@@ -28,4 +28,11 @@ void *xgrow(void *array, size_t *capacity, size_t need, size_t size);
  */
 void *xgrow_to(void *array, size_t *capacity, size_t *nr, size_t index, size_t size);
 
+/*
+ * From now on free memory goes back to the system, in all threads. Without this glibc keeps twice
+ * the largest block that was ever freed, for each thread: what a program holds that runs for months
+ * would follow the largest file that it ever read.
+ */
+void alloc_return_memory(void);
+
 #endif
