@@ -20,6 +20,7 @@
 #include "sampler/ebpf/kernel_side.h"
 #include "sampler/ebpf/late_snapshots.h"
 #include "sampler/ebpf/resync.h"
+#include "sampler/ebpf/ring_record.h"
 #include "sampler/runtimes/python/code_objects.h"
 #include "sampler/runtimes/python/code_reader.h"
 #include "sampler/selection/process_user.h"
@@ -30,10 +31,12 @@
 #include "sampler/waiting/last_python.h"
 #include "sampler/waiting/syscalls_side.h"
 #include "sampler/walk/runtime_unwind.h"
+#include "sampler/walk/snapshot_lookup.h"
 
 #define MAX_EARLY 65536
 #define WAIT_NS (500ull * 1000 * 1000)
 #define TABLES_NS (20ull * 1000 * 1000)
+#define LAST_TABLES_NS (500ull * 1000 * 1000) /* the last round waits longer for them */
 
 /* Kinds of records in the queue are enum event_type, and this one for records of the side band. */
 #define KIND_SIDEBAND 100
@@ -61,6 +64,8 @@ struct ebpf_drain {
 	struct profile_stats *stats;
 };
 
+static const struct late_snapshots_ops late_ops;
+
 struct ebpf_drain *ebpf_drain_new(struct ebpf_targets *targets, struct ebpf_snapshots *snapshots,
 				  struct profile_stats *stats, const struct sandbox *sandbox,
 				  const struct memory_shares *memory)
@@ -72,7 +77,8 @@ struct ebpf_drain *ebpf_drain_new(struct ebpf_targets *targets, struct ebpf_snap
 	d->snapshots = snapshots;
 	d->stats = stats;
 	d->queue = time_order_new();
-	d->late = late_snapshots_new(memory ? memory->working / 8 : LATE_SNAPSHOTS_BYTES);
+	d->late = late_snapshots_new(memory ? memory->working / 8 : LATE_SNAPSHOTS_BYTES, &late_ops,
+				     d);
 	d->stacks = stack_ids_new();
 	if (memory)
 		stack_ids_set_memory(d->stacks, memory->working / 4);
@@ -141,13 +147,6 @@ void ebpf_drain_end(struct ebpf_drain *d)
 	d->out.sink = NULL;
 }
 
-static bool stack_is_whole(const struct stack_event *e, size_t size)
-{
-	return e->nr_kernel <= MAX_KERNEL_FRAMES && e->nr_user <= MAX_USER_FRAMES &&
-	       e->nr_joined <= MAX_JOINED_FRAMES &&
-	       size >= sizeof(*e) + (e->nr_kernel + (size_t)e->nr_user + e->nr_joined) * 8;
-}
-
 static void keep_stack(struct ebpf_drain *d, const struct process *p, const struct stack_event *e,
 		       struct walked *w)
 {
@@ -164,7 +163,7 @@ static void keep_stack(struct ebpf_drain *d, const struct process *p, const stru
 		kernel_side_forget_stacks(d->kernel);
 }
 
-static void on_stack(struct ebpf_drain *d, const struct stack_event *e, size_t size)
+static void on_stack(struct ebpf_drain *d, const struct stack_event *e)
 {
 	const uint64_t *frames = (const uint64_t *)(e + 1);
 	struct process *p = ebpf_find_process(d->targets, (pid_t)e->header.tgid);
@@ -179,8 +178,6 @@ static void on_stack(struct ebpf_drain *d, const struct stack_event *e, size_t s
 		.nr_joined = e->nr_joined,
 	};
 
-	if (!stack_is_whole(e, size))
-		return;
 	if (e->end == END_NO_TABLE && p && ebpf_has_no_room(p))
 		w.marker = MARKER_OVER_LIMIT;
 	if (w.nr_joined)
@@ -249,18 +246,6 @@ static bool sink_wait(struct ebpf_drain *d, const struct wait_event *e)
 	return true;
 }
 
-/* The column of a sample of a running thread. */
-static enum profile_column column_of_sample(const struct sample_event *e)
-{
-	if (e->header.type == EVENT_CALL)
-		return COLUMN_LONG_CALLS;
-	if (e->event == GROWTH_EVENT)
-		return COLUMN_GROWTH;
-	if (!e->event || e->event > NR_EVENT_COLUMNS)
-		return COLUMN_CPU;
-	return (enum profile_column)(COLUMN_EVENT_1 + e->event - 1);
-}
-
 /* false: its stack has not come yet. */
 static bool sink_if_known(struct ebpf_drain *d, const struct wait_event *e)
 {
@@ -270,7 +255,7 @@ static bool sink_if_known(struct ebpf_drain *d, const struct wait_event *e)
 		return sink_wait(d, e);
 	if (!stack_ids_find(d->stacks, e->sample.key, &known))
 		return false;
-	sink_sample(d, &e->sample, column_of_sample(&e->sample), e->sample.weight_ns, known);
+	sink_sample(d, &e->sample, ring_record_column(&e->sample), e->sample.weight_ns, known);
 	return true;
 }
 
@@ -314,9 +299,9 @@ static void sink_wait_snapshot(struct ebpf_drain *d, const struct process *p,
 
 /* `p` is NULL where its mappings are not those of the sample. */
 static void unwind_snapshot(struct ebpf_drain *d, struct process *p, const struct snapshot_event *e,
-			    bool leaf_only)
+			    enum snapshot_depth depth)
 {
-	uint64_t user[MAX_USER_FRAMES];
+	uint64_t user[MAX_USER_FRAMES], awaited;
 	struct walked w = {
 		.kernel = (const uint64_t *)e->kernel,
 		.nr_kernel = e->nr_kernel,
@@ -324,36 +309,63 @@ static void unwind_snapshot(struct ebpf_drain *d, struct process *p, const struc
 		.in_kernel = e->in_kernel,
 	};
 
-	if (p && !leaf_only)
+	if (p && depth != SNAPSHOT_LEAF)
 		ebpf_read_python_stack(d->snapshots, d->last_python, p, e);
-	d->stats->nr_snapshots += !leaf_only;
-	ebpf_unwind_snapshot(d->snapshots, p, e, leaf_only, user, MAX_USER_FRAMES, &w);
+	awaited = ebpf_unwind_snapshot(d->snapshots, p, e, depth, user, MAX_USER_FRAMES, &w);
+	if (awaited) {
+		late_snapshots_await(d->late, e, p->epoch, awaited);
+		ebpf_own(p)->late_until_ns = monotonic_ns() + LATE_SNAPSHOTS_NS;
+		return;
+	}
+	d->stats->nr_snapshots += depth != SNAPSHOT_LEAF;
 	if (p)
 		runtime_unwind_check(d->targets->files->runtime, p, e->sample.header.time_ns,
 				     p->epoch, &w);
 	if (e->wait)
 		sink_wait_snapshot(d, p, e, &w);
 	else
-		sink_sample(d, &e->sample, column_of_sample(&e->sample), e->sample.weight_ns,
+		sink_sample(d, &e->sample, ring_record_column(&e->sample), e->sample.weight_ns,
 			    sample_sink_stack(&d->out, p, &w));
 }
 
-static void on_late(void *context, const struct event_header *h, uint32_t epoch, bool is_late)
+/* What there is time for. Frames of a wait are read from the process now, so it cannot wait. */
+static enum snapshot_depth depth_now(const struct ebpf_drain *d, const struct process *p,
+				     const struct snapshot_event *e)
 {
-	struct ebpf_drain *d = context;
-	struct process *p = ebpf_find_process(d->targets, (pid_t)h->tgid);
-
-	if (h->type == EVENT_PYTHON) {
-		ebpf_keep_python_stack(d->snapshots, (const struct stack_event *)h);
-		return;
-	}
-	if (p && p->epoch != epoch)
-		p = NULL;
-	unwind_snapshot(d, p, (const struct snapshot_event *)h,
-			!p || is_late || late_snapshots_spent(d->late));
+	if (late_snapshots_spent(d->late))
+		return SNAPSHOT_LEAF;
+	return p && !e->wait && late_snapshots_may_await(d->late, e) ? SNAPSHOT_MAY_WAIT
+								     : SNAPSHOT_WHOLE;
 }
 
-static void on_snapshot(struct ebpf_drain *d, const struct snapshot_event *e, size_t size)
+static bool table_is_coming(void *context, uint64_t module)
+{
+	const struct ebpf_drain *d = context;
+
+	return snapshot_table_is_coming(d->targets->files->table, module);
+}
+
+static void on_python(void *context, const struct stack_event *e)
+{
+	struct ebpf_drain *d = context;
+
+	ebpf_keep_python_stack(d->snapshots, e);
+	late_snapshots_python(d->late, e);
+}
+
+static void on_late(void *context, const struct snapshot_event *e, uint32_t epoch, bool is_late)
+{
+	struct ebpf_drain *d = context;
+	struct process *p = ebpf_find_process(d->targets, (pid_t)e->sample.header.tgid);
+
+	if (p && p->epoch != epoch)
+		p = NULL;
+	unwind_snapshot(d, p, e, p && !is_late ? depth_now(d, p, e) : SNAPSHOT_LEAF);
+}
+
+static const struct late_snapshots_ops late_ops = { table_is_coming, on_python, on_late };
+
+static void on_snapshot(struct ebpf_drain *d, const struct snapshot_event *e)
 {
 	struct process *p;
 
@@ -361,30 +373,25 @@ static void on_snapshot(struct ebpf_drain *d, const struct snapshot_event *e, si
 	if (p) {
 		ebpf_own(p)->nr_snapshots++;
 		ebpf_saw_image(d->targets, p, e->exec_id);
-	}
-	if (p && (e->end == END_NO_MAP || e->end == END_NO_TABLE))
-		ebpf_reread(d->targets, p);
-	if (p)
+		if (e->end == END_NO_MAP || e->end == END_NO_TABLE)
+			ebpf_reread(d->targets, p);
 		ebpf_publish_first(d->targets, p);
+	}
 	ebpf_files_await(d->targets->files, d->tables_until_ns);
-	if (p && late_snapshots_keep(d->late, &e->sample.header, size, p->epoch))
+	if (p && late_snapshots_keep(d->late, e, p->epoch))
 		ebpf_own(p)->late_until_ns = monotonic_ns() + LATE_SNAPSHOTS_NS;
 	else
-		unwind_snapshot(d, p, e, late_snapshots_spent(d->late));
-}
-
-static void on_fork(struct ebpf_drain *d, const struct fork_event *e)
-{
-	sample_sink_forked(&d->out, (pid_t)e->header.tgid, (pid_t)e->child);
-	ebpf_on_fork(d->targets, e);
+		unwind_snapshot(d, p, e, depth_now(d, p, e));
 }
 
 /* ---- the queue */
 
 static void on_queued(void *context, int kind, const void *data, size_t size)
 {
+	const struct event_header *h = data; /* but of KIND_SIDEBAND */
 	struct ebpf_drain *d = context;
 
+	(void)size;
 	switch (kind) {
 	case EVENT_CALL:
 	case EVENT_SAMPLE: {
@@ -394,20 +401,21 @@ static void on_queued(void *context, int kind, const void *data, size_t size)
 		break;
 	}
 	case EVENT_WAIT: on_sample(d, data); break;
-	case EVENT_THREAD:
-		ebpf_waits_thread(d->waits, &d->out,
-				  user_of(d, ((const struct event_header *)data)->tgid), data);
+	case EVENT_THREAD: ebpf_waits_thread(d->waits, &d->out, user_of(d, h->tgid), data); break;
+	case EVENT_STACK: on_stack(d, data); break;
+	case EVENT_SNAPSHOT: on_snapshot(d, data); break;
+	case EVENT_PYTHON: on_python(d, data); break;
+	case EVENT_FORK:
+		sample_sink_forked(&d->out, (pid_t)h->tgid,
+				   (pid_t)((const struct fork_event *)data)->child);
+		ebpf_on_fork(d->targets, data);
 		break;
-	case EVENT_STACK: on_stack(d, data, size); break;
-	case EVENT_SNAPSHOT: on_snapshot(d, data, size); break;
-	case EVENT_PYTHON:
-		if (stack_is_whole(data, size) && !late_snapshots_keep(d->late, data, size, 0))
-			ebpf_keep_python_stack(d->snapshots, data);
+	case EVENT_EXEC:
+		late_snapshots_hurry(d->late, h->tgid);
+		ebpf_on_exec(d->targets, data);
 		break;
-	case EVENT_FORK: on_fork(d, data); break;
-	case EVENT_EXEC: ebpf_on_exec(d->targets, data); break;
 	case EVENT_EXIT:
-		sample_sink_ended(&d->out, (pid_t)((const struct event_header *)data)->tgid);
+		sample_sink_ended(&d->out, (pid_t)h->tgid);
 		ebpf_on_exit(d->targets, data);
 		break;
 	case KIND_SIDEBAND: {
@@ -423,24 +431,10 @@ static void on_queued(void *context, int kind, const void *data, size_t size)
 
 int ebpf_drain_queue_record(void *context, void *data, size_t size)
 {
-	static const size_t sizes[] = {
-		[EVENT_SAMPLE] = sizeof(struct sample_event),
-		[EVENT_STACK] = sizeof(struct stack_event),
-		[EVENT_SNAPSHOT] = sizeof(struct snapshot_event),
-		[EVENT_FORK] = sizeof(struct fork_event),
-		[EVENT_EXEC] = sizeof(struct exec_event),
-		[EVENT_EXIT] = sizeof(struct exit_event),
-		[EVENT_CODE] = sizeof(struct code_event),
-		[EVENT_PYTHON] = sizeof(struct stack_event),
-		[EVENT_WAIT] = sizeof(struct wait_event),
-		[EVENT_THREAD] = sizeof(struct thread_event),
-		[EVENT_CALL] = sizeof(struct sample_event),
-	};
 	const struct event_header *h = data;
 	struct ebpf_drain *d = context;
 
-	if (size < sizeof(*h) || h->type >= sizeof(sizes) / sizeof(sizes[0]) || !sizes[h->type] ||
-	    size < sizes[h->type])
+	if (!ring_record_is_whole(data, &size))
 		return 0;
 	if (h->type == EVENT_CODE) {
 		const struct code_event *e = data;
@@ -450,14 +444,6 @@ int ebpf_drain_queue_record(void *context, void *data, size_t size)
 				      size - sizeof(e->header)))
 			kernel_side_forget_code_objects(d->kernel);
 		return 0;
-	}
-	if (h->type == EVENT_SNAPSHOT) {
-		const struct snapshot_event *e = data;
-
-		/* Room was reserved for a whole stack; only what was filled is kept. */
-		if (e->stack_size > size - sizeof(*e) || e->nr_kernel > MAX_KERNEL_FRAMES)
-			return 0;
-		size = sizeof(*e) + e->stack_size;
 	}
 	time_order_push(d->queue, h->time_ns, h->type, data, size);
 	return 0;
@@ -482,7 +468,7 @@ size_t ebpf_drain_handle(struct ebpf_drain *d, uint64_t before_ns)
 {
 	size_t left;
 
-	late_snapshots_take(d->late, false, on_late, d);
+	late_snapshots_take(d->late, false);
 	left = time_order_take(d->queue, before_ns, on_queued, d);
 	retry_early(d, before_ns);
 	return left;
@@ -490,7 +476,12 @@ size_t ebpf_drain_handle(struct ebpf_drain *d, uint64_t before_ns)
 
 void ebpf_drain_finish(struct ebpf_drain *d)
 {
-	late_snapshots_take(d->late, true, on_late, d);
+	uint64_t until = monotonic_ns() + LAST_TABLES_NS;
+
+	while (late_snapshots_lack_tables(d->late) &&
+	       ebpf_files_await_next(d->targets->files, until))
+		late_snapshots_take(d->late, false);
+	late_snapshots_take(d->late, true);
 	ebpf_drain_tell_sums(d);
 	sample_sink_end(&d->out);
 }

@@ -341,10 +341,18 @@ void ebpf_files_poll(struct ebpf_files *f, uint64_t now_ns)
 	allow_copies(f, now_ns);
 }
 
+bool ebpf_files_await_next(struct ebpf_files *f, uint64_t until_ns)
+{
+	if (!table_builder_wait(f->builder, until_ns))
+		return false;
+	ebpf_files_poll(f, monotonic_ns());
+	return true;
+}
+
 void ebpf_files_await(struct ebpf_files *f, uint64_t until_ns)
 {
-	while (table_builder_wait(f->builder, until_ns))
-		ebpf_files_poll(f, monotonic_ns());
+	while (ebpf_files_await_next(f, until_ns))
+		;
 }
 
 static void on_release(void *context, struct mapped_file *file)

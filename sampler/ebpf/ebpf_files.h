@@ -75,6 +75,8 @@ void ebpf_files_poll(struct ebpf_files *f, uint64_t now_ns);
  * publishes them. A copied stack is unwound by the rules of its files, which a child process reads.
  */
 void ebpf_files_await(struct ebpf_files *f, uint64_t until_ns);
+/* The same for one table, or a few at once. False where none comes any more, or a signal came. */
+bool ebpf_files_await_next(struct ebpf_files *f, uint64_t until_ns);
 /* Now and then: releases the files that no process of the list maps. */
 void ebpf_files_release(struct ebpf_files *f, const struct process *processes, uint64_t now_ns);
 

@@ -97,6 +97,13 @@ static bool find_rule(void *context, uint64_t module, uint64_t vaddr, struct wal
 	return false;
 }
 
+static bool table_is_coming(void *context, uint64_t module)
+{
+	const struct ebpf_snapshots *s = context;
+
+	return snapshot_table_is_coming(s->files->table, module);
+}
+
 static bool find_runtime_rule(void *context, uint64_t address, struct walk_rule *ret)
 {
 	const struct ebpf_snapshots *s = context;
@@ -106,13 +113,14 @@ static bool find_runtime_rule(void *context, uint64_t address, struct walk_rule 
 }
 
 static struct snapshot_result unwind(struct ebpf_snapshots *s, const struct process *p,
-				     const struct snapshot_event *e, bool has_python,
+				     const struct snapshot_event *e, bool has_python, bool may_wait,
 				     uint64_t *frames, size_t max)
 {
 	const struct snapshot_ops ops = {
 		.find_mapping = find_mapping,
 		.open_module = open_module,
 		.find_rule = find_rule,
+		.table_is_coming = table_is_coming,
 		.find_runtime_rule = find_runtime_rule,
 		.by_header = s->files->is_limited,
 	};
@@ -128,6 +136,7 @@ static struct snapshot_result unwind(struct ebpf_snapshots *s, const struct proc
 		.stack_start = e->stack_start,
 		.stack_size = e->stack_size,
 		.guess = !has_python, /* Python frames go between known ones only */
+		.may_wait = may_wait,
 	};
 
 	memcpy(sample.regs.gpr, e->gpr, sizeof(sample.regs.gpr));
@@ -196,22 +205,25 @@ static bool goes_with(const struct python_stack *k, const struct snapshot_event 
 	return k && k->time_ns == e->sample.header.time_ns && k->tgid == e->sample.header.tgid;
 }
 
-void ebpf_unwind_snapshot(struct ebpf_snapshots *s, const struct process *p,
-			  const struct snapshot_event *e, bool leaf_only, uint64_t *frames,
-			  size_t max, struct walked *w)
+uint64_t ebpf_unwind_snapshot(struct ebpf_snapshots *s, const struct process *p,
+			      const struct snapshot_event *e, enum snapshot_depth depth,
+			      uint64_t *frames, size_t max, struct walked *w)
 {
 	struct python_stack *k = goes_with(s->python, e) ? s->python : NULL;
 	uint64_t leaf = e->exact ? e->pc | FRAME_EXACT : e->pc, sp = e->gpr[WALK_REG_SP];
 	uint64_t *native = k ? k->native : frames;
 	struct snapshot_result result = { .nr = 1, .marker = MARKER_SNAPSHOT_END, .sps = &sp };
 
-	if (leaf_only)
+	if (depth == SNAPSHOT_LEAF)
 		native[0] = leaf;
 	else
-		result = unwind(s, p, e, k, native, k ? MAX_NATIVE : max);
+		result = unwind(s, p, e, k, depth == SNAPSHOT_MAY_WAIT, native,
+				k ? MAX_NATIVE : max);
+	if (result.awaited)
+		return result.awaited;
 	snapshot_result_put(&result, w);
 	if (!k)
-		return;
+		return 0;
 	if (result.sps) {
 		struct native_stack stack = { native, result.sps, result.nr };
 
@@ -225,4 +237,5 @@ void ebpf_unwind_snapshot(struct ebpf_snapshots *s, const struct process *p,
 	if (w->nr_user > max)
 		w->nr_user = max;
 	w->python_broken = k->broken;
+	return 0;
 }

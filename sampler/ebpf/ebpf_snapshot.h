@@ -30,13 +30,20 @@ void ebpf_snapshots_forget(void *snapshots, const struct mapped_file *file);
 uint64_t ebpf_snapshots_refused(const struct ebpf_snapshots *s);
 void ebpf_snapshots_free(struct ebpf_snapshots *s); /* NULL is fine */
 
+enum snapshot_depth {
+	SNAPSHOT_LEAF, /* nothing is unwound */
+	SNAPSHOT_WHOLE,
+	SNAPSHOT_MAY_WAIT, /* for a table that is being built */
+};
+
 /*
  * Sets the user frames of `ret_walked` to those of the snapshot; frames[], `max` words, holds them.
- * With `leaf_only` nothing is unwound. `p` is NULL where the process had ended before it was known.
+ * `p` is NULL where the process had ended before it was known. With SNAPSHOT_MAY_WAIT returns the
+ * module whose table is missing and being built, and sets nothing then; otherwise 0.
  */
-void ebpf_unwind_snapshot(struct ebpf_snapshots *s, const struct process *p,
-			  const struct snapshot_event *e, bool leaf_only, uint64_t *frames,
-			  size_t max, struct walked *ret_walked);
+uint64_t ebpf_unwind_snapshot(struct ebpf_snapshots *s, const struct process *p,
+			      const struct snapshot_event *e, enum snapshot_depth depth,
+			      uint64_t *frames, size_t max, struct walked *ret_walked);
 
 /*
  * Reads and keeps the Python frames of the snapshot, which comes next: the thread waits, and the

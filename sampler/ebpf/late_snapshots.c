@@ -1,4 +1,7 @@
-/* Records wait with the epoch of their process, by which a change of its mappings is seen. */
+/*
+ * Records wait with the epoch of their process, by which a change of its mappings is seen. What a
+ * record awaits is the module whose table is being built, 0 for time.
+ */
 #include "sampler/ebpf/late_snapshots.h"
 
 #include <stdlib.h>
@@ -7,31 +10,37 @@
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
 #include "sampler/bpf/events.h"
-#include "sampler/sink/time_order.h"
+#include "sampler/sink/held_records.h"
 
-struct late_snapshots {
-	struct time_order *queue;
-	size_t max_bytes;
-	uint64_t until_ns;
-	/* The last EVENT_PYTHON that was handled at once: so is the snapshot that it goes with. */
-	uint64_t python_ns;
-	uint32_t python_tgid;
-	/* while records are taken */
-	late_snapshots_fn *fn;
-	void *context;
-};
-
+/* The Python frames of the snapshot follow, if it has any, and then the snapshot. */
 struct late_record {
 	uint64_t epoch;
-	struct event_header event; /* of the record, which begins with it */
+	uint64_t python_size; /* bytes, a multiple of 8 */
 };
 
-struct late_snapshots *late_snapshots_new(size_t max_bytes)
+struct late_snapshots {
+	struct held_records *held;
+	struct late_snapshots_ops ops;
+	void *context;
+	uint64_t until_ns;
+	size_t nr_without_time, nr_awaiting;
+	bool ends; /* what is handed over is handed over for the last time */
+	uint32_t hurried;
+	/* The last Python frames, in `python_size` bytes; 0: there are none. */
+	struct stack_event *python;
+	size_t python_size, python_capacity;
+	struct late_record *room; /* in which a record is put together */
+	size_t room_capacity;
+};
+
+struct late_snapshots *late_snapshots_new(size_t max_bytes, const struct late_snapshots_ops *ops,
+					  void *context)
 {
 	struct late_snapshots *l = xcalloc(1, sizeof(*l));
 
-	l->queue = time_order_new();
-	l->max_bytes = max_bytes;
+	l->held = held_records_new(max_bytes);
+	l->ops = *ops;
+	l->context = context;
 	return l;
 }
 
@@ -39,7 +48,9 @@ void late_snapshots_free(struct late_snapshots *l)
 {
 	if (!l)
 		return;
-	time_order_free(l->queue);
+	held_records_free(l->held);
+	free(l->python);
+	free(l->room);
 	free(l);
 }
 
@@ -55,46 +66,151 @@ bool late_snapshots_spent(const struct late_snapshots *l)
 
 bool late_snapshots_wait(const struct late_snapshots *l)
 {
-	return time_order_bytes(l->queue);
+	return l->nr_without_time;
 }
 
-bool late_snapshots_keep(struct late_snapshots *l, const struct event_header *e, size_t size,
-			 uint32_t epoch)
+bool late_snapshots_lack_tables(const struct late_snapshots *l)
 {
-	const size_t head = offsetof(struct late_record, event);
-	struct late_record *kept;
+	return l->nr_awaiting;
+}
 
-	if (e->type != EVENT_PYTHON && e->time_ns == l->python_ns && e->tgid == l->python_tgid)
+void late_snapshots_python(struct late_snapshots *l, const struct stack_event *e)
+{
+	size_t nr = (size_t)e->nr_kernel + e->nr_user + e->nr_joined;
+
+	l->python_size = sizeof(*e) + nr * sizeof(uint64_t);
+	l->python = xgrow(l->python, &l->python_capacity, l->python_size, 1);
+	memcpy(l->python, e, l->python_size);
+}
+
+/* Of the Python frames that go with the snapshot, in bytes; 0: it has none. */
+static size_t python_size(const struct late_snapshots *l, const struct snapshot_event *e)
+{
+	const struct event_header *h = &e->sample.header;
+
+	if (!l->python_size || l->python->header.time_ns != h->time_ns ||
+	    l->python->header.tgid != h->tgid)
+		return 0;
+	return l->python_size;
+}
+
+static size_t record_size(const struct late_snapshots *l, const struct snapshot_event *e)
+{
+	return sizeof(struct late_record) + python_size(l, e) + sizeof(*e) + e->stack_size;
+}
+
+static bool has_room(const struct late_snapshots *l, const struct snapshot_event *e)
+{
+	return held_records_has_room(l->held, record_size(l, e));
+}
+
+static void keep(struct late_snapshots *l, const struct snapshot_event *e, uint32_t epoch,
+		 uint64_t awaited)
+{
+	struct held_record r = {
+		.time_ns = e->sample.header.time_ns,
+		.awaited = awaited,
+		.size = record_size(l, e),
+	};
+	uint8_t *at;
+
+	r.data = l->room = xgrow(l->room, &l->room_capacity, r.size, 1);
+	*l->room = (struct late_record){ epoch, python_size(l, e) };
+	at = (uint8_t *)(l->room + 1);
+	if (l->room->python_size)
+		memcpy(at, l->python, l->room->python_size);
+	memcpy(at + l->room->python_size, e, sizeof(*e) + e->stack_size);
+	held_records_keep(l->held, &r);
+	l->nr_without_time += !awaited;
+	l->nr_awaiting += !!awaited;
+}
+
+bool late_snapshots_keep(struct late_snapshots *l, const struct snapshot_event *e, uint32_t epoch)
+{
+	if (!late_snapshots_spent(l) || !has_room(l, e))
 		return false;
-	if (!late_snapshots_spent(l) || time_order_bytes(l->queue) + head + size > l->max_bytes) {
-		if (e->type == EVENT_PYTHON) {
-			l->python_ns = e->time_ns;
-			l->python_tgid = e->tgid;
-		}
-		return false;
-	}
-	kept = time_order_add(l->queue, e->time_ns, e->type, head + size);
-	kept->epoch = epoch;
-	memcpy(&kept->event, e, size);
+	keep(l, e, epoch, 0);
 	return true;
 }
 
-static void hand_over(void *context, int kind, const void *data, size_t size)
+static bool is_old(uint64_t time_ns)
 {
-	const struct late_snapshots *l = context;
-	const struct late_record *kept = data;
-
-	(void)kind;
-	(void)size;
-	l->fn(l->context, &kept->event, (uint32_t)kept->epoch,
-	      monotonic_ns() > kept->event.time_ns + LATE_SNAPSHOTS_NS);
+	return monotonic_ns() > time_ns + LATE_SNAPSHOTS_NS;
 }
 
-void late_snapshots_take(struct late_snapshots *l, bool all, late_snapshots_fn *fn, void *context)
+bool late_snapshots_may_await(const struct late_snapshots *l, const struct snapshot_event *e)
 {
-	l->fn = fn;
-	l->context = context;
-	while (all || !late_snapshots_spent(l))
-		if (!time_order_take_one(l->queue, hand_over, l))
-			break;
+	return !l->ends && has_room(l, e) && !is_old(e->sample.header.time_ns);
+}
+
+void late_snapshots_await(struct late_snapshots *l, const struct snapshot_event *e, uint32_t epoch,
+			  uint64_t module)
+{
+	keep(l, e, epoch, module);
+}
+
+static const struct snapshot_event *snapshot_of(const struct held_record *r)
+{
+	const struct late_record *kept = r->data;
+
+	return (const struct snapshot_event *)((const uint8_t *)(kept + 1) + kept->python_size);
+}
+
+static bool is_ready(void *context, const struct held_record *r)
+{
+	const struct late_snapshots *l = context;
+
+	if (l->ends)
+		return true;
+	if (late_snapshots_spent(l))
+		return !r->awaited && is_old(r->time_ns); /* its leaf takes no time */
+	return !r->awaited || is_old(r->time_ns) || !l->ops.table_is_coming(l->context, r->awaited);
+}
+
+static bool is_hurried(void *context, const struct held_record *r)
+{
+	const struct late_snapshots *l = context;
+
+	return r->awaited && snapshot_of(r)->sample.header.tgid == l->hurried;
+}
+
+static void hand_over(void *context, const struct held_record *r)
+{
+	struct late_snapshots *l = context;
+	const struct late_record *kept = r->data;
+
+	l->nr_without_time -= !r->awaited;
+	l->nr_awaiting -= !!r->awaited;
+	if (kept->python_size)
+		l->ops.python(l->context, (const struct stack_event *)(kept + 1));
+	l->ops.snapshot(l->context, snapshot_of(r), (uint32_t)kept->epoch,
+			!r->awaited && is_old(r->time_ns));
+}
+
+/* What is handed over does not wait for a table any more. */
+static void take_last(struct late_snapshots *l, const struct held_records_ops *ops)
+{
+	l->ends = true;
+	held_records_take(l->held, ops, l);
+	l->ends = false;
+}
+
+void late_snapshots_take(struct late_snapshots *l, bool all)
+{
+	static const struct held_records_ops ops = { is_ready, hand_over };
+
+	if (all)
+		take_last(l, &ops);
+	else
+		held_records_take(l->held, &ops, l);
+}
+
+void late_snapshots_hurry(struct late_snapshots *l, uint32_t tgid)
+{
+	static const struct held_records_ops ops = { is_hurried, hand_over };
+
+	if (!l->nr_awaiting)
+		return;
+	l->hurried = tgid;
+	take_last(l, &ops);
 }

@@ -1,8 +1,9 @@
 /*
- * Copied stacks that wait for a later round. Unwinding one may take a child process a second on a
- * busy machine, so each round has a budget of time: its rings have to be emptied, and recording has
- * to end when it should. What comes after the budget is spent is kept here, with the Python frames
- * that go with it, and is unwound first in the next rounds. By then tables are often ready.
+ * Copied stacks that are unwound in a later round, for one of two reasons:
+ *   - Unwinding one may take a child process a second on a busy machine, so each round has a budget
+ *     of time: its rings have to be emptied, and recording has to end when it should.
+ *   - The unwind table of code that the stack runs through is being built.
+ * The Python frames that go with a stack wait with it.
  */
 #ifndef SPROF_LATE_SNAPSHOTS_H
 #define SPROF_LATE_SNAPSHOTS_H
@@ -13,33 +14,60 @@
 
 struct event_header;
 struct late_snapshots;
+struct snapshot_event;
+struct stack_event;
 
-/* One that waits for longer is not unwound: its process may have gone long ago. */
+/*
+ * One that has had no time for longer is not unwound: its process may have gone long ago. One that
+ * lacks a table for longer is unwound without it.
+ */
 #define LATE_SNAPSHOTS_NS (10ull * 1000 * 1000 * 1000)
 #define LATE_SNAPSHOTS_BYTES (64u << 20) /* where memory has no limit */
 
+struct late_snapshots_ops {
+	/* Is the table of the module being built? */
+	bool (*table_is_coming)(void *context, uint64_t module);
+	/* Gets the Python frames of the snapshot that is handed over next. */
+	void (*python)(void *context, const struct stack_event *e);
+	/* Gets a snapshot. `is_late`: it has had no time for too long. */
+	void (*snapshot)(void *context, const struct snapshot_event *e, uint32_t epoch,
+			 bool is_late);
+};
+
 /* At most `max_bytes` of records wait. */
-struct late_snapshots *late_snapshots_new(size_t max_bytes);
+struct late_snapshots *late_snapshots_new(size_t max_bytes, const struct late_snapshots_ops *ops,
+					  void *context);
 void late_snapshots_free(struct late_snapshots *late); /* NULL is fine */
 
 /* A round begins, whose budget lasts until then (CLOCK_MONOTONIC). */
 void late_snapshots_begin(struct late_snapshots *late, uint64_t until_ns);
-/*
- * Keeps a copy of an EVENT_SNAPSHOT, or of the EVENT_PYTHON that comes right before it, if the
- * budget is spent. `epoch` is that of the process, 0 with EVENT_PYTHON. false: it is to be handled
- * now, because there is time or too many wait.
- */
-bool late_snapshots_keep(struct late_snapshots *late, const struct event_header *e, size_t size,
-			 uint32_t epoch);
-bool late_snapshots_wait(const struct late_snapshots *late);
 /* Is the budget spent, so that nothing is to be unwound any more? */
 bool late_snapshots_spent(const struct late_snapshots *late);
 
-/* Gets a record that was kept. `is_late`: it has waited too long. */
-typedef void late_snapshots_fn(void *context, const struct event_header *e, uint32_t epoch,
-			       bool is_late);
-/* Hands over what waits, oldest first, while there is time; with `all`, also the rest. */
-void late_snapshots_take(struct late_snapshots *late, bool all, late_snapshots_fn *fn,
-			 void *context);
+/* Python frames have come; the snapshot that they go with comes next, and takes them with it. */
+void late_snapshots_python(struct late_snapshots *late, const struct stack_event *e);
+/*
+ * Keeps a copy of the snapshot if the budget is spent. `epoch` is that of the process. false: it is
+ * to be handled now, because there is time or too many wait.
+ */
+bool late_snapshots_keep(struct late_snapshots *late, const struct snapshot_event *e,
+			 uint32_t epoch);
+/* May the snapshot wait for a table? */
+bool late_snapshots_may_await(const struct late_snapshots *late, const struct snapshot_event *e);
+/* Keeps a copy of such a snapshot until the table of the module is there. */
+void late_snapshots_await(struct late_snapshots *late, const struct snapshot_event *e,
+			  uint32_t epoch, uint64_t module);
+/* Hands over what waits for tables of that process: its mappings go. */
+void late_snapshots_hurry(struct late_snapshots *late, uint32_t tgid);
+/* Do some wait for time? */
+bool late_snapshots_wait(const struct late_snapshots *late);
+/* Do some wait for tables? */
+bool late_snapshots_lack_tables(const struct late_snapshots *late);
+
+/*
+ * Hands over what can be unwound now, in the order in which it came, while there is time; with
+ * `all`, also the rest.
+ */
+void late_snapshots_take(struct late_snapshots *late, bool all);
 
 #endif

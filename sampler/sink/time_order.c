@@ -112,33 +112,17 @@ size_t time_order_bytes(const struct time_order *q)
 	return q->nr_bytes;
 }
 
-static void take(struct time_order *q,
-		 void (*fn)(void *context, int kind, const void *data, size_t size), void *context)
-{
-	struct entry e = pop(q);
-
-	fn(context, e.kind, e.data, e.size);
-	q->nr_bytes -= e.size;
-	free(e.data);
-}
-
 size_t time_order_take(struct time_order *q, uint64_t before_ns,
 		       void (*fn)(void *context, int kind, const void *data, size_t size),
 		       void *context)
 {
-	while (q->nr && q->heap[0].time_ns < before_ns)
-		take(q, fn, context);
+	while (q->nr && q->heap[0].time_ns < before_ns) {
+		struct entry e = pop(q);
+
+		fn(context, e.kind, e.data, e.size);
+		q->nr_bytes -= e.size;
+		free(e.data);
+	}
 	give_room_back(q);
 	return q->nr;
-}
-
-bool time_order_take_one(struct time_order *q,
-			 void (*fn)(void *context, int kind, const void *data, size_t size),
-			 void *context)
-{
-	if (!q->nr)
-		return false;
-	take(q, fn, context);
-	give_room_back(q);
-	return true;
 }

@@ -39,9 +39,5 @@ size_t time_order_room(const struct time_order *queue);
 size_t time_order_take(struct time_order *queue, uint64_t before_ns,
 		       void (*fn)(void *context, int kind, const void *data, size_t size),
 		       void *context);
-/* The same with the oldest record alone. false: there is none. */
-bool time_order_take_one(struct time_order *queue,
-			 void (*fn)(void *context, int kind, const void *data, size_t size),
-			 void *context);
 
 #endif

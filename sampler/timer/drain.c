@@ -13,18 +13,16 @@
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
 #include "core/profile/markers.h"
-#include "sampler/sink/limits.h"
+#include "sampler/sink/held_records.h"
 #include "sampler/sink/sample_sink.h"
 #include "sampler/sink/stack_ids.h"
 #include "sampler/sink/time_order.h"
 #include "sampler/timer/interrupted.h"
 #include "sampler/timer/targets/processes.h"
-#include "sampler/walk/confined/source_unwinder.h"
+#include "sampler/timer/timer_snapshots.h"
 #include "sampler/walk/runtime_unwind.h"
 #include "sampler/walk/snapshot_lookup.h"
-#include "sampler/walk/walk_arena.h"
-
-#define SNAPSHOT_WORDS (sizeof(struct agent_snapshot) / 8)
+#include "sampler/walk/table_builder.h"
 
 struct timer_drain {
 	struct timer_processes *processes;
@@ -32,12 +30,13 @@ struct timer_drain {
 	uint64_t start_ns;	     /* older samples do not count; 0: none does yet */
 	uint64_t deep_until_ns;	     /* until then, stacks that take much of a ring may come */
 	struct time_order *queue;
+	struct held_records *held; /* snapshots whose unwind tables are being built */
+	/* While those of a process that goes are handled; NULL: of all. */
+	const struct timer_process *goes;
+	bool ends_waiting;
 	struct stack_ids *ids;
-	struct interrupted *interrupted;  /* NULL: only threads that run are sampled */
-	const struct sandbox *sandbox;	  /* of the unwinder */
-	struct source_unwinder *unwinder; /* made at the first snapshot */
-	const struct process *unwinding;  /* whose snapshot is being unwound, */
-	uint64_t unwinding_ns;		  /* and the time of that */
+	struct interrupted *interrupted; /* NULL: only threads that run are sampled */
+	struct timer_snapshots *snapshots;
 	uint64_t *
 		/* to merge a stack in; made at the first snapshot with Python frames */
 		python_room;
@@ -49,12 +48,19 @@ struct timer_drain {
 #define DEEP_NS (10ull * 1000 * 1000 * 1000)  /* after such a stack */
 #define DEEP_FIRST_NS (1000ull * 1000 * 1000) /* and after the start */
 
+/* A snapshot waits so long for a table, and then is unwound without it. */
+#define HELD_NS (10ull * 1000 * 1000 * 1000)
+#define HELD_BYTES (64u << 20)
+#define LAST_TABLES_NS (500ull * 1000 * 1000) /* at the end all tables are waited for so long */
+
 struct queued {
 	struct timer_process *process;
 	struct agent_sample sample;
 	size_t nr_words;
 	uint64_t words[];
 };
+
+static void on_drop(void *context, const struct timer_process *p);
 
 struct timer_drain *timer_drain_new(struct timer_processes *processes, struct profile_stats *stats,
 				    const struct sandbox *sandbox)
@@ -63,8 +69,11 @@ struct timer_drain *timer_drain_new(struct timer_processes *processes, struct pr
 
 	d->processes = processes;
 	d->stats = stats;
-	d->sandbox = sandbox;
+	d->snapshots = timer_snapshots_new(processes, sandbox);
 	d->queue = time_order_new();
+	d->held = held_records_new(HELD_BYTES);
+	processes->on_drop = on_drop;
+	processes->context = d;
 	d->ids = stack_ids_new();
 	if (processes->config.clock == AGENT_CLOCK_WALL)
 		d->interrupted = interrupted_new();
@@ -77,9 +86,10 @@ void timer_drain_free(struct timer_drain *d)
 {
 	if (!d)
 		return;
-	source_unwinder_free(d->unwinder);
+	timer_snapshots_free(d->snapshots);
 	free(d->python_room);
 	time_order_free(d->queue);
+	held_records_free(d->held);
 	stack_ids_free(d->ids);
 	interrupted_free(d->interrupted);
 	sample_sink_fini(&d->out);
@@ -90,8 +100,7 @@ void timer_drain_forget_file(void *context, const struct mapped_file *file)
 {
 	const struct timer_drain *d = context;
 
-	if (d->unwinder)
-		source_unwinder_forget(d->unwinder, file->index + 1ull);
+	timer_snapshots_forget(d->snapshots, file);
 }
 
 void timer_drain_start(struct timer_drain *d)
@@ -100,88 +109,9 @@ void timer_drain_start(struct timer_drain *d)
 	d->deep_until_ns = d->start_ns + DEEP_FIRST_NS;
 }
 
-void timer_drain_finish(struct timer_drain *d)
-{
-	sample_sink_end(&d->out);
-	if (d->interrupted)
-		interrupted_report(d->interrupted);
-}
-
 void timer_drain_set_sink(struct timer_drain *d, struct sink *sink)
 {
 	d->out.sink = sink;
-}
-
-static bool find_mapping(void *context, uint64_t address, struct snapshot_mapping *ret)
-{
-	const struct timer_drain *d = context;
-
-	return snapshot_find_mapping(d->unwinding, address, ret);
-}
-
-static bool open_module(void *context, uint64_t module, struct snapshot_file *ret)
-{
-	const struct timer_drain *d = context;
-
-	return snapshot_open_module(d->processes->publish.files, module, ret);
-}
-
-static bool find_rule(void *context, uint64_t module, uint64_t vaddr, struct walk_rule *ret)
-{
-	const struct timer_drain *d = context;
-	const struct timer_publish *t = &d->processes->publish;
-
-	if (walk_arena_find_rule(t->arena, (uint32_t)module - 1, vaddr, ret))
-		return true;
-	snapshot_missed_table(t->files, t->builder, module);
-	return false;
-}
-
-static bool find_runtime_rule(void *context, uint64_t address, struct walk_rule *ret)
-{
-	const struct timer_drain *d = context;
-
-	return runtime_unwind_rule(d->processes->publish.runtime, d->unwinding, address,
-				   d->unwinding_ns, ret);
-}
-
-static struct snapshot_result unwind(struct timer_drain *d, const struct timer_process *p,
-				     const struct queued *q, uint64_t *frames, size_t max)
-{
-	static const struct snapshot_ops ops = { .find_mapping = find_mapping,
-						 .open_module = open_module,
-						 .find_rule = find_rule,
-						 .find_runtime_rule = find_runtime_rule };
-	struct agent_snapshot snapshot;
-	struct snapshot_sample sample;
-	struct snapshot_result result;
-
-	memcpy(&snapshot, q->words, sizeof(snapshot));
-	sample = (struct snapshot_sample){
-		.regs = {
-			.pc = snapshot.pc,
-			.sp = snapshot.gpr[WALK_REG_SP],
-			.fp = snapshot.gpr[WALK_REG_FP],
-			.exact = !q->sample.in_kernel,
-			.leaf_regs = 1,
-		},
-		.stack = (const uint8_t *)(q->words + SNAPSHOT_WORDS + q->sample.nr_frames),
-		.stack_start = snapshot.stack_start,
-		.stack_size = snapshot.stack_size,
-		.guess = !q->sample.nr_frames, /* Python frames go between known ones only */
-		.space = (uint64_t)p->maps.pid << 32 | p->maps.epoch,
-		.process = p->maps.pid,
-		.user = p->maps.user,
-	};
-	memcpy(sample.regs.gpr, snapshot.gpr, sizeof(sample.regs.gpr));
-	if (!d->unwinder)
-		d->unwinder = source_unwinder_new(&ops, d, d->sandbox);
-	d->unwinding = &p->maps;
-	d->unwinding_ns = q->sample.time_ns;
-	d->stats->nr_snapshots++;
-	result = source_unwind(d->unwinder, &sample, frames, max);
-	limits_set_guesses(d->processes->limits, source_unwinder_refused(d->unwinder));
-	return result;
 }
 
 /* A hash of everything that a walked stack is made of. */
@@ -266,8 +196,10 @@ static uint64_t *python_room(struct timer_drain *d)
 	return d->python_room;
 }
 
-static struct known_stack unwound_stack(struct timer_drain *d, const struct queued *q,
-					const struct interruption *what)
+/* Returns the module whose table is being built, where the stack may wait for it, otherwise 0. */
+static uint64_t unwound_stack(struct timer_drain *d, const struct queued *q,
+			      const struct interruption *what, bool may_wait,
+			      struct known_stack *ret)
 {
 	uint64_t frames[MAX_USER_FRAMES];
 	struct walked w = {
@@ -277,21 +209,74 @@ static struct known_stack unwound_stack(struct timer_drain *d, const struct queu
 	};
 	size_t nr_python = q->sample.nr_frames;
 	struct snapshot_result result =
-		nr_python ? unwind(d, q->process, q, python_room(d), TIMER_MAX_NATIVE)
-			  : unwind(d, q->process, q, frames, MAX_USER_FRAMES);
+		timer_snapshots_unwind(d->snapshots, &q->process->maps, &q->sample, q->words,
+				       may_wait, nr_python ? python_room(d) : frames,
+				       nr_python ? TIMER_MAX_NATIVE : MAX_USER_FRAMES);
 
+	if (result.awaited)
+		return result.awaited;
+	d->stats->nr_snapshots++;
 	snapshot_result_put(&result, &w);
 	if (nr_python)
 		timer_python_merge(q->process, d->python_room, result.sps,
-				   q->words + SNAPSHOT_WORDS, nr_python, frames, &w);
+				   q->words + TIMER_SNAPSHOT_WORDS, nr_python, frames, &w);
 	check_runtime(d, q, &w);
-	return sink_stack(d, q, &w, what);
+	*ret = sink_stack(d, q, &w, what);
+	return 0;
 }
 
-static void on_queued(void *context, int kind, const void *data, size_t size)
+static size_t bytes_of(const struct queued *q)
 {
-	struct timer_drain *d = context;
-	const struct queued *q = data;
+	return sizeof(*q) + q->nr_words * sizeof(*q->words);
+}
+
+static bool is_old(const struct queued *q)
+{
+	return monotonic_ns() > q->sample.time_ns + HELD_NS;
+}
+
+/* What a thread did in the kernel is read now, so such a sample cannot wait. */
+static bool may_wait(const struct timer_drain *d, const struct queued *q)
+{
+	return !d->interrupted && !is_old(q) && !d->ends_waiting &&
+	       held_records_has_room(d->held, bytes_of(q));
+}
+
+static void hold(struct timer_drain *d, const struct queued *q, uint64_t awaited)
+{
+	const struct held_record r = {
+		.time_ns = q->sample.time_ns,
+		.awaited = awaited,
+		.data = (void *)q,
+		.size = bytes_of(q),
+	};
+
+	held_records_keep(d->held, &r);
+}
+
+/* The sample's stack; false: it waits for a table. */
+static bool find_stack(struct timer_drain *d, const struct queued *q, struct timer_thread *thread,
+		       const struct interruption *what, struct known_stack *stack)
+{
+	bool waits = may_wait(d, q);
+
+	if (q->sample.type == AGENT_SNAPSHOT)
+		thread->awaited = unwound_stack(d, q, what, waits, stack);
+	else if (q->sample.type != AGENT_REST)
+		thread->awaited = 0;
+	/* The rest of a thread has the stack of its last sample, and waits with it. */
+	if (thread->awaited && waits) {
+		hold(d, q, thread->awaited);
+		return false;
+	}
+	thread->awaited = 0;
+	if (q->sample.type != AGENT_SNAPSHOT && q->sample.type != AGENT_REST)
+		*stack = walked_stack(d, q, what);
+	return stack->stack != PROFILE_NONE;
+}
+
+static void handle(struct timer_drain *d, const struct queued *q)
+{
 	const struct agent_sample *e = &q->sample;
 	struct timer_process *p = q->process;
 	struct profile_sample sample = {
@@ -305,26 +290,68 @@ static void on_queued(void *context, int kind, const void *data, size_t size)
 	struct known_stack stack = { .stack = thread->last_stack };
 	struct interruption what = { .column = COLUMN_CPU };
 
-	(void)size;
-	if (kind == AGENT_REST && stack.stack == PROFILE_NONE)
-		return;
 	if (e->end == END_NO_MAP || e->end == END_STALE)
 		timer_reread(d->processes, p, e->time_ns);
 	d->out.python_codes = p->python.codes;
 	if (d->interrupted)
 		interrupted_explain(d->interrupted, p->maps.pid, e, &what);
 	sample.column = (uint8_t)what.column;
-	if (kind == AGENT_REST)
+	if (!find_stack(d, q, thread, &what, &stack))
+		return;
+	if (e->type == AGENT_REST)
 		sample.gil = thread->last_gil;
-	else
-		stack = kind == AGENT_SNAPSHOT ? unwound_stack(d, q, &what)
-					       : walked_stack(d, q, &what);
 	sample.thread = sample_sink_thread(&d->out, (uint32_t)p->maps.pid, (uint32_t)thread->outer,
 					   thread->comm);
 	sample.stack = thread->last_stack = stack.stack;
 	thread->last_gil = sample.gil;
 	timer_missed_weigh(p, sample.weight);
 	sample_sink_sample(&d->out, &sample, stack);
+}
+
+static void on_queued(void *context, int kind, const void *data, size_t size)
+{
+	(void)kind;
+	(void)size;
+	handle(context, data);
+}
+
+/* ---- snapshots that wait for a table */
+
+static void on_held(void *context, const struct held_record *r)
+{
+	handle(context, r->data);
+}
+
+static bool is_ready(void *context, const struct held_record *r)
+{
+	const struct timer_drain *d = context;
+	const struct queued *q = r->data;
+
+	return is_old(q) || !timer_snapshots_table_is_coming(d->snapshots, r->awaited);
+}
+
+static bool is_of_process(void *context, const struct held_record *r)
+{
+	const struct timer_drain *d = context;
+	const struct queued *q = r->data;
+
+	return !d->goes || q->process == d->goes;
+}
+
+/* They are handled without the tables. */
+static void end_waiting(struct timer_drain *d, const struct timer_process *goes)
+{
+	static const struct held_records_ops ops = { is_of_process, on_held };
+
+	d->goes = goes;
+	d->ends_waiting = true;
+	held_records_take(d->held, &ops, d);
+	d->ends_waiting = false;
+}
+
+static void on_drop(void *context, const struct timer_process *p)
+{
+	end_waiting(context, p);
 }
 
 struct reading {
@@ -364,6 +391,13 @@ bool timer_drain_is_deep(const struct timer_drain *d)
 	return monotonic_ns() < d->deep_until_ns;
 }
 
+static void take_held(struct timer_drain *d)
+{
+	static const struct held_records_ops ops = { is_ready, on_held };
+
+	held_records_take(d->held, &ops, d);
+}
+
 void timer_drain_read(struct timer_drain *d, uint64_t before_ns)
 {
 	for (struct timer_process *p = d->processes->first; p; p = p->next) {
@@ -371,5 +405,21 @@ void timer_drain_read(struct timer_drain *d, uint64_t before_ns)
 
 		timer_region_read(&p->region, on_record, &r);
 	}
+	take_held(d);
 	time_order_take(d->queue, before_ns, on_queued, d);
+}
+
+void timer_drain_finish(struct timer_drain *d)
+{
+	struct timer_publish *publish = &d->processes->publish;
+	uint64_t until = monotonic_ns() + LAST_TABLES_NS;
+
+	while (!held_records_is_empty(d->held) && table_builder_wait(publish->builder, until)) {
+		timer_publish_poll(publish);
+		take_held(d);
+	}
+	end_waiting(d, NULL);
+	sample_sink_end(&d->out);
+	if (d->interrupted)
+		interrupted_report(d->interrupted);
 }

@@ -58,3 +58,8 @@ void snapshot_missed_table(const struct file_table *files, struct table_builder 
 		table_builder_hurry(builder, file->index);
 	file->missed_table = true;
 }
+
+bool snapshot_table_is_coming(const struct file_table *files, uint64_t module)
+{
+	return file_table_get(files, (uint32_t)(module - 1))->building;
+}

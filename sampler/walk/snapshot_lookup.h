@@ -28,4 +28,7 @@ bool snapshot_open_module(const struct file_table *files, uint64_t module,
 void snapshot_missed_table(const struct file_table *files, struct table_builder *builder,
 			   uint64_t module);
 
+/* snapshot_ops.table_is_coming. */
+bool snapshot_table_is_coming(const struct file_table *files, uint64_t module);
+
 #endif

@@ -203,6 +203,15 @@ static size_t guess(struct snapshot_unwinder *u, const struct user_walk_ops *ops
 	return nr_all - nr_known;
 }
 
+/* The module whose table is being built, where the lack of it ended the walk. */
+static uint64_t awaited(const struct snapshot_unwinder *u, enum walk_status status)
+{
+	if (status == WALK_END || !u->pending || u->parser_failed || !u->ops.table_is_coming ||
+	    !u->ops.table_is_coming(u->context, u->place.key))
+		return 0;
+	return u->place.key;
+}
+
 struct snapshot_result snapshot_unwind(struct snapshot_unwinder *u,
 				       const struct snapshot_sample *sample, uint64_t *frames,
 				       size_t max)
@@ -223,6 +232,11 @@ struct snapshot_result snapshot_unwind(struct snapshot_unwinder *u,
 		if (status != WALK_NEED_DWARF || !take_turn(u, &regs, &nr, &status) ||
 		    status == WALK_END || nr == MAX_DEPTH)
 			break;
+	}
+	if (sample->may_wait) {
+		result.awaited = awaited(u, status);
+		if (result.awaited)
+			return result;
 	}
 	result.marker = marker_of(u, status);
 	if (sample->guess && nr < max && !u->parser_failed)

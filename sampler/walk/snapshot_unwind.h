@@ -64,6 +64,8 @@ struct snapshot_ops {
 	 * false: there is no table (yet). NULL hook: the caller has no tables.
 	 */
 	bool (*find_rule)(void *context, uint64_t module, uint64_t vaddr, struct walk_rule *ret);
+	/* Is the table of the module being built? NULL hook: never. */
+	bool (*table_is_coming)(void *context, uint64_t module);
 	/* The rule at an address whose mapping has no module; false: none. NULL hook: never one. */
 	bool (*find_runtime_rule)(void *context, uint64_t address, struct walk_rule *ret);
 	/*
@@ -90,12 +92,19 @@ struct snapshot_sample {
 	/* Which guesses are charged to; no process: they have no budget beyond a stack's. */
 	uint32_t process, user;
 	bool guess; /* where no rule leads on, callers are guessed: see guess_caller.h */
+	/* Where a table that is being built is missing, the result only says so. */
+	bool may_wait;
 };
 
 struct snapshot_result {
 	size_t nr;  /* frames */
 	size_t gap; /* frames are missing after frames[gap - 1]; 0: none are */
 	int marker; /* enum marker: why the walk ended before the root; -1: complete */
+	/*
+	 * The module whose table would lead on and is being built. Nothing else is set then, and
+	 * frames[] is not filled. 0: the result stands. Only with snapshot_sample.may_wait.
+	 */
+	uint64_t awaited;
 	/* So many frames to the root, which were guessed, follow frames[nr - 1]. */
 	size_t nr_guessed;
 	/* The stack pointer of each frame, valid until the next call; NULL with a gap. */

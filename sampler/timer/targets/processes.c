@@ -167,6 +167,7 @@ void timer_drop_process(struct timer_processes *s, struct timer_process *p)
 {
 	struct timer_process **at = &s->first;
 
+	s->on_drop(s->context, p);
 	while (*at != p)
 		at = &(*at)->next;
 	*at = p->next;

@@ -30,6 +30,9 @@ struct timer_processes {
 	bool launched_came;
 	bool no_children; /* what the targets start is not sampled */
 	bool stopping;	  /* no process is added, and no thread gets a timer any more */
+	/* Called for a process before it is freed. */
+	void (*on_drop)(void *context, const struct timer_process *p);
+	void *context;
 };
 
 /* 0, or -errno, reported; timer_processes_fini() is called in either case. */

@@ -24,6 +24,7 @@ struct timer_thread {
 	uint64_t comm_due_ns; /* when its name is to be read again */
 	uint32_t last_stack; /* the sink's id of the stack of its last sample; PROFILE_NONE: none */
 	uint8_t last_gil;    /* of that sample: enum profile_gil */
+	uint64_t awaited;    /* the module whose table its last sample waits for; 0: for none */
 	UT_hash_handle hh;
 };
 

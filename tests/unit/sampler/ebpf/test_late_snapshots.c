@@ -1,11 +1,13 @@
 /*
- * What a round of the ebpf source has no time to unwind waits for the next one. The child that
- * continues stacks takes longer for a few than the budget of a round: no stack is lost by that, and
- * no round lasts longer.
+ * What a round of the ebpf source has no time to unwind waits for the next one, and what lacks an
+ * unwind table for that table. The child that continues stacks takes longer for a few than the
+ * budget of a round: no stack is lost by that, and no round lasts longer.
  */
 // BUILD: -Wl,--wrap=sandbox_start -Wl,--wrap=libunwind_walk_turn -Wl,--wrap=ebpf_process
 // BUILD: -Wl,--wrap=ebpf_find_process -Wl,--wrap=ebpf_saw_image -Wl,--wrap=ebpf_publish_first
 // BUILD: -Wl,--wrap=ebpf_files_await -Wl,--wrap=ebpf_unwind_snapshot
+// BUILD: -Wl,--wrap=snapshot_table_is_coming -Wl,--wrap=ebpf_on_exec
+// BUILD: -Wl,--wrap=ebpf_files_await_next
 #include "tests/unit/unit.h"
 #include "tests/unit/stand_in.h"
 #include "tests/unit/stopped_target.h"
@@ -39,8 +41,10 @@ static struct snapshot_sample sample;
 static struct sandbox *sandbox;
 static struct source_unwinder *unwinder;
 static struct ebpf_process own;
-static bool child_sleeps;
-static unsigned int nr_unwound, nr_complete, nr_leaves;
+#define MODULE 5 /* whose table is being built while table_is_coming is set */
+
+static bool child_sleeps, table_is_coming;
+static unsigned int nr_unwound, nr_complete, nr_leaves, nr_tries;
 
 void __real_libunwind_walk_turn(struct libunwind_walk *walk, const struct snapshot_sample *s,
 				struct snapshot_turn *turn);
@@ -79,23 +83,50 @@ void __wrap_ebpf_files_await(void)
 {
 }
 
-void __wrap_ebpf_unwind_snapshot(struct ebpf_snapshots *s, const struct process *p,
-				 const struct snapshot_event *e, bool leaf_only, uint64_t *frames,
-				 size_t max, struct walked *w)
+bool __wrap_snapshot_table_is_coming(const struct file_table *files, uint64_t module)
+{
+	(void)files;
+	assert_int_equal(module, MODULE);
+	return table_is_coming;
+}
+
+static bool comes_at_the_end;
+
+bool __wrap_ebpf_files_await_next(void)
+{
+	bool comes = comes_at_the_end && table_is_coming;
+
+	table_is_coming &= !comes;
+	return comes;
+}
+
+void __wrap_ebpf_on_exec(void)
+{
+	process_new_epoch(&own.process);
+}
+
+uint64_t __wrap_ebpf_unwind_snapshot(struct ebpf_snapshots *s, const struct process *p,
+				     const struct snapshot_event *e, enum snapshot_depth depth,
+				     uint64_t *frames, size_t max, struct walked *w)
 {
 	struct snapshot_result r = { .nr = 1, .marker = MARKER_SNAPSHOT_END };
 
 	(void)s;
 	assert_int_equal(e->stack_size, 64);
+	if (table_is_coming && depth == SNAPSHOT_MAY_WAIT) {
+		nr_tries++;
+		return MODULE;
+	}
 	frames[0] = e->pc;
-	if (!leaf_only) {
+	if (depth != SNAPSHOT_LEAF) {
 		assert_non_null(p);
 		r = source_unwind(unwinder, &sample, frames, max);
 	}
-	nr_unwound += !leaf_only;
+	nr_unwound += depth != SNAPSHOT_LEAF;
 	nr_complete += r.marker == -1;
-	nr_leaves += leaf_only;
+	nr_leaves += depth == SNAPSHOT_LEAF;
 	snapshot_result_put(&r, w);
+	return 0;
 }
 
 /* No file has a table: the child continues each stack. */
@@ -152,7 +183,8 @@ static int set_up(void **state)
 	assert_int_equal(sandbox_new(&sandbox), 0);
 	stand_in.job = works_here;
 	child_sleeps = true;
-	nr_unwound = nr_complete = nr_leaves = 0;
+	table_is_coming = comes_at_the_end = false;
+	nr_unwound = nr_complete = nr_leaves = nr_tries = 0;
 	sample = stop_target(&traced, "deep32_nofp", NULL);
 	unwinder = source_unwinder_new(&ops, &traced, sandbox);
 	own = (struct ebpf_process){ .process = { .pid = traced.pid } };
@@ -271,62 +303,176 @@ static void a_stack_that_waits_for_too_long_keeps_its_leaf(void **state)
 	assert_int_equal(f->profile->nr_samples, NR_SNAPSHOTS);
 }
 
+static void a_stack_waits_for_the_table_that_it_lacks(void **state)
+{
+	struct fixture *f = *state;
+
+	child_sleeps = false;
+	table_is_coming = true;
+	queue_snapshots(f, 0);
+	for (int i = 0; i < 3; i++)
+		round_of(f, 10000 * MS, false);
+	assert_int_equal(nr_tries, NR_SNAPSHOTS);
+	assert_int_equal(f->profile->nr_samples, 0);
+	assert_false(ebpf_drain_is_behind(f->drain)); /* it need not hurry */
+	table_is_coming = false;
+	round_of(f, 10000 * MS, false);
+	assert_int_equal(nr_complete, NR_SNAPSHOTS);
+	assert_int_equal(f->profile->nr_samples, NR_SNAPSHOTS);
+	assert_int_equal(f->stats.nr_snapshots, NR_SNAPSHOTS);
+}
+
+static void what_awaits_a_table_is_unwound_without_it_at_the_end(void **state)
+{
+	struct fixture *f = *state;
+
+	child_sleeps = false;
+	table_is_coming = true;
+	queue_snapshots(f, 0);
+	round_of(f, 10000 * MS, true);
+	assert_int_equal(nr_complete, NR_SNAPSHOTS);
+	assert_int_equal(f->profile->nr_samples, NR_SNAPSHOTS);
+}
+
+static void the_end_waits_for_tables(void **state)
+{
+	struct fixture *f = *state;
+
+	child_sleeps = false;
+	table_is_coming = comes_at_the_end = true;
+	queue_snapshots(f, 0);
+	round_of(f, 10000 * MS, true);
+	assert_int_equal(nr_tries, NR_SNAPSHOTS);
+	assert_false(table_is_coming);
+	assert_int_equal(nr_complete, NR_SNAPSHOTS);
+}
+
+static void no_table_is_awaited_for_too_long(void **state)
+{
+	struct fixture *f = *state;
+
+	child_sleeps = false;
+	table_is_coming = true;
+	queue_snapshots(f, LATE_SNAPSHOTS_NS);
+	round_of(f, 10000 * MS, false);
+	assert_int_equal(nr_complete, NR_SNAPSHOTS);
+	assert_int_equal(f->profile->nr_samples, NR_SNAPSHOTS);
+}
+
+static void what_awaits_a_table_is_unwound_before_the_program_is_replaced(void **state)
+{
+	struct exec_event e = { .header = { .type = EVENT_EXEC, .tgid = (uint32_t)traced.pid } };
+	struct fixture *f = *state;
+
+	child_sleeps = false;
+	table_is_coming = true;
+	queue_snapshots(f, 0);
+	round_of(f, 10000 * MS, false);
+	e.header.time_ns = monotonic_ns();
+	ebpf_drain_queue_record(f->drain, &e, sizeof(e));
+	round_of(f, 10000 * MS, false);
+	assert_int_equal(nr_complete, NR_SNAPSHOTS);
+	assert_int_equal(f->profile->nr_samples, NR_SNAPSHOTS);
+}
+
 /* ---- the queue alone */
 
 struct seen {
-	size_t nr;
-	uint64_t last_ns;
+	uint64_t last_ns, python_ns;
+	size_t nr, nr_with_python;
 };
 
-static void on_late(void *context, const struct event_header *e, uint32_t epoch, bool is_late)
+static bool is_coming(void *context, uint64_t module)
+{
+	(void)context;
+	return module == MODULE;
+}
+
+static void on_python(void *context, const struct stack_event *e)
 {
 	struct seen *seen = context;
 
-	assert_true(e->time_ns >= seen->last_ns);
-	assert_int_equal(epoch, e->type == EVENT_PYTHON ? 0 : 7);
+	assert_int_equal(e->nr_user, 2);
+	assert_int_equal(((const uint64_t *)(e + 1))[1], e->header.time_ns);
+	seen->python_ns = e->header.time_ns;
+}
+
+static void on_late(void *context, const struct snapshot_event *e, uint32_t epoch, bool is_late)
+{
+	struct seen *seen = context;
+
+	assert_true(e->sample.header.time_ns >= seen->last_ns);
+	assert_int_equal(epoch, 7);
 	assert_false(is_late);
-	seen->last_ns = e->time_ns;
+	seen->last_ns = e->sample.header.time_ns;
+	seen->nr_with_python += seen->python_ns == e->sample.header.time_ns;
 	seen->nr++;
+}
+
+static const struct late_snapshots_ops late_ops = { is_coming, on_python, on_late };
+
+static struct snapshot_event *snapshot_at(uint64_t time_ns)
+{
+	static struct snapshot_event e;
+
+	e = (struct snapshot_event){
+		.sample.header = { .type = EVENT_SNAPSHOT, .tgid = 5, .time_ns = time_ns },
+	};
+	return &e;
+}
+
+static const struct stack_event *python_at(uint64_t time_ns)
+{
+	static struct {
+		struct stack_event e;
+		uint64_t frames[2];
+	} python;
+
+	python.e = (struct stack_event){
+		.header = { .type = EVENT_PYTHON, .tgid = 5, .time_ns = time_ns },
+		.nr_user = 2,
+	};
+	python.frames[1] = time_ns;
+	return &python.e;
 }
 
 static void python_frames_stay_with_their_snapshot(void **state)
 {
-	struct late_snapshots *late = late_snapshots_new(1 << 20);
-	struct event_header python = { .type = EVENT_PYTHON, .tgid = 5, .time_ns = monotonic_ns() };
-	struct event_header snapshot = python, other = python;
 	struct seen seen = { 0 };
+	struct late_snapshots *late = late_snapshots_new(1 << 20, &late_ops, &seen);
+	uint64_t now = monotonic_ns();
 
 	(void)state;
-	snapshot.type = other.type = EVENT_SNAPSHOT;
-	other.tgid = 6;
-	late_snapshots_begin(late, UINT64_MAX);
-	assert_false(late_snapshots_keep(late, &python, sizeof(python), 0));
-	late_snapshots_begin(late, 0); /* the budget is spent between the two */
-	assert_false(late_snapshots_keep(late, &snapshot, sizeof(snapshot), 7));
-	assert_true(late_snapshots_keep(late, &other, sizeof(other), 7));
-	python.time_ns = snapshot.time_ns += 1;
-	assert_true(late_snapshots_keep(late, &python, sizeof(python), 0));
-	assert_true(late_snapshots_keep(late, &snapshot, sizeof(snapshot), 7));
-	late_snapshots_take(late, true, on_late, &seen);
+	late_snapshots_python(late, python_at(now));
+	assert_true(late_snapshots_keep(late, snapshot_at(now), 7));
+	assert_true(late_snapshots_keep(late, snapshot_at(now + 1), 7));
+	late_snapshots_python(late, python_at(now + 2));
+	assert_true(late_snapshots_may_await(late, snapshot_at(now + 2)));
+	late_snapshots_await(late, snapshot_at(now + 2), 7, MODULE);
+	late_snapshots_python(late, python_at(now + 3));
+	late_snapshots_take(late, true);
 	assert_int_equal(seen.nr, 3);
+	assert_int_equal(seen.nr_with_python, 2);
 	late_snapshots_free(late);
 }
 
 static void only_so_much_waits(void **state)
 {
-	struct late_snapshots *late = late_snapshots_new(1000);
-	struct event_header e = { .type = EVENT_SNAPSHOT, .tgid = 5, .time_ns = monotonic_ns() };
+	const size_t size = sizeof(struct snapshot_event);
 	struct seen seen = { 0 };
+	struct late_snapshots *late = late_snapshots_new(20 * size, &late_ops, &seen);
+	uint64_t now = monotonic_ns();
 	size_t nr = 0;
 
 	(void)state;
-	while (late_snapshots_keep(late, &e, sizeof(e), 7))
+	while (late_snapshots_keep(late, snapshot_at(now), 7))
 		nr++;
-	assert_in_range(nr, 20, 1000 / sizeof(e));
-	late_snapshots_take(late, false, on_late, &seen);
+	assert_in_range(nr, 15, 20);
+	assert_false(late_snapshots_may_await(late, snapshot_at(now)));
+	late_snapshots_take(late, false);
 	assert_int_equal(seen.nr, 0); /* there is no time */
 	late_snapshots_begin(late, UINT64_MAX);
-	late_snapshots_take(late, false, on_late, &seen);
+	late_snapshots_take(late, false);
 	assert_int_equal(seen.nr, nr);
 	assert_false(late_snapshots_wait(late));
 	late_snapshots_free(late);
@@ -341,6 +487,11 @@ int main(void)
 		WITH_TARGET(what_waits_at_the_end_keeps_its_leaf),
 		WITH_TARGET(a_stack_is_not_unwound_by_the_mappings_of_another_program),
 		WITH_TARGET(a_stack_that_waits_for_too_long_keeps_its_leaf),
+		WITH_TARGET(a_stack_waits_for_the_table_that_it_lacks),
+		WITH_TARGET(what_awaits_a_table_is_unwound_without_it_at_the_end),
+		WITH_TARGET(the_end_waits_for_tables),
+		WITH_TARGET(no_table_is_awaited_for_too_long),
+		WITH_TARGET(what_awaits_a_table_is_unwound_before_the_program_is_replaced),
 		cmocka_unit_test(python_frames_stay_with_their_snapshot),
 		cmocka_unit_test(only_so_much_waits),
 	};

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "core/portable/frames.h"
+#include "core/sandbox/confined_headers.h"
 #include "sampler/walk/snapshot_unwind.h"
 
 #define MAX_FRAMES 512
@@ -164,6 +165,72 @@ static void files_that_cannot_be_read_leave_the_leaf(void **state)
 	assert_int_equal(result.nr, 1);
 }
 
+/* Whatever walks in libunwind's place knows no rule either. */
+static bool finds_nothing(void *context, const struct snapshot_sample *sample,
+			  struct snapshot_turn *turn)
+{
+	(void)context, (void)sample;
+	turn->status = WALK_NO_RULE;
+	return true;
+}
+
+static bool has_no_table(void *context, uint64_t module, uint64_t vaddr, struct walk_rule *ret)
+{
+	(void)context, (void)module, (void)vaddr, (void)ret;
+	return false;
+}
+
+/* With its executable segments, by which the place of an address is found without libunwind. */
+static bool open_with_segments(void *context, uint64_t module, struct snapshot_file *ret)
+{
+	static struct code_headers headers;
+
+	if (!traced_open_module(context, module, ret))
+		return false;
+	if (!headers.segments)
+		assert_int_equal(code_headers_read(NULL, 0, ret->fd, &headers), 0);
+	ret->segments = headers.segments;
+	ret->nr_segments = headers.nr_segments;
+	return true;
+}
+
+static bool is_coming;
+
+static bool table_is_coming(void *context, uint64_t module)
+{
+	(void)context, (void)module;
+	return is_coming;
+}
+
+static void the_table_that_a_stack_lacks_is_named_while_it_is_being_built(void **state)
+{
+	const struct snapshot_ops ops = { .find_mapping = traced_find_mapping,
+					  .open_module = open_with_segments,
+					  .find_rule = has_no_table,
+					  .table_is_coming = table_is_coming,
+					  .take_turn = finds_nothing };
+	struct snapshot_sample sample;
+	struct snapshot_mapping program;
+	uint64_t frames[MAX_FRAMES];
+	struct snapshot_result result;
+
+	(void)state;
+	sample = stop_target(&traced, "deep32_nofp", NULL);
+	assert_true(traced_find_mapping(&traced, sample.regs.pc, &program));
+	is_coming = sample.may_wait = true;
+	assert_int_equal(unwind(&ops, &sample, frames, MAX_FRAMES).awaited, program.module);
+	sample.may_wait = false;
+	result = unwind(&ops, &sample, frames, MAX_FRAMES);
+	assert_int_equal(result.awaited, 0);
+	assert_int_equal(result.marker, MARKER_NO_RULE);
+	assert_int_equal(result.nr, 1);
+	is_coming = false;
+	sample.may_wait = true;
+	result = unwind(&ops, &sample, frames, MAX_FRAMES);
+	assert_int_equal(result.awaited, 0);
+	assert_int_equal(result.marker, MARKER_NO_RULE);
+}
+
 static void an_address_in_no_mapping_is_unknown(void **state)
 {
 	struct snapshot_sample sample;
@@ -226,6 +293,7 @@ int main(void)
 		TEST(a_deep_stack_keeps_leaf_and_root),
 		TEST(a_stack_that_takes_too_long_is_cut_and_says_so),
 		TEST(files_that_cannot_be_read_leave_the_leaf),
+		TEST(the_table_that_a_stack_lacks_is_named_while_it_is_being_built),
 		TEST(an_address_in_no_mapping_is_unknown),
 		TEST(garbage_on_the_stack_ends_the_walk),
 	};
