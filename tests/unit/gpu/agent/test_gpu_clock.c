@@ -10,6 +10,7 @@
 
 #define NR_TICKS 2000000
 #define NR_KEPT 1000
+#define ERROR_NS 2000 /* of a time from ticks, where nothing comes in between */
 
 struct agent agent; /* without a region the clock publishes nothing */
 
@@ -104,7 +105,7 @@ static void the_time_is_that_of_the_monotonic_clock(void **state)
 		nearest = off < nearest ? off : nearest;
 	}
 	end(thread);
-	assert_in_range(nearest, 0, 2000);
+	assert_in_range(nearest, 0, ERROR_NS);
 }
 
 /* As after the machine has slept. */
@@ -119,7 +120,7 @@ static void a_clock_that_is_far_off_is_set(void **state)
 	clock_calibrate();
 	nanosleep(&pause, NULL);
 	now = clock_now_ns();
-	assert_in_range(clock_ticks_to_ns(clock_ticks()), now, now + 1000000000u);
+	assert_in_range(clock_ticks_to_ns(clock_ticks()), now - ERROR_NS, now + 1000000000u);
 }
 
 int main(void)
