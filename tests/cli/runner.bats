@@ -214,6 +214,19 @@ last_line_is() {
 }
 
 # bats test_tags=full
+@test "files that take long begin first" {
+	local name
+	for name in a b c; do
+		echo '@test "x" { date +%s%N >"$BATS_TEST_FILENAME.began"; sleep 1; }' >tests/cli/$name.bats
+	done
+	sed '1i # bats file_tags=full, long' tests/cli/a.bats >tests/cli/z.bats
+	run tests/run --dir=cli
+	last_line_is '4 passed, 0 failed, 0 skipped'
+	[ "$(cat tests/cli/z.bats.began)" -lt "$(cat tests/cli/b.bats.began)" ]
+	[ "$(cat tests/cli/z.bats.began)" -lt "$(cat tests/cli/c.bats.began)" ]
+}
+
+# bats test_tags=full
 @test "a benchmark of a program that is missing says so" {
 	[ "$(id -u)" = 0 ] && command -v perf >/dev/null || skip "needs root and perf"
 	cd "$root" || return 1

@@ -1,6 +1,6 @@
 # Each judge of tests/gpu/check passes recordings over the fake GPU, in both of its models, and fails one that is wrong
 # (tests/gpu/check/wrong_sprof.py).
-# bats file_tags=full
+# bats file_tags=full, long
 
 load fake.bash
 

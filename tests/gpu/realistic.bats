@@ -1,6 +1,6 @@
 # The other tests of the fake GPU again, in the realistic model of CUPTI (tests/gpu/fake_cupti.c): records come late, are
 # withheld and cut off, times are interpolated, versions have the errors that their release notes and users tell of.
-# bats file_tags=full
+# bats file_tags=full, long
 
 in_realistic_model() { # FILE [FILTER]
 	FAKE_REALISTIC=1 run timeout 280 bats --tap ${2:+-f "$2"} "$BATS_TEST_DIRNAME/$1.bats"

@@ -1,5 +1,6 @@
 # One user's files, as many and as odd as they may be, do not take the tables of a recording of the whole system from
 # other users' programs; and what no process maps any more is given back.
+# bats file_tags=long
 bats_require_minimum_version 1.5.0
 load ../recorder
 

@@ -1,5 +1,6 @@
 # Programs as Debian ships them, without frame pointers, under load: at least 99.9 % of their stacks
 # are complete.
+# bats file_tags=long
 load ../kernel
 
 setup() {

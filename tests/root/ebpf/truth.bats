@@ -1,5 +1,6 @@
 # Programs whose true profile is known are profiled: every share must be within 3 sigma of what the
 # program measured itself, 99.9 % of the stacks complete, and every chain of callers exact.
+# bats file_tags=long
 load ../kernel
 
 setup() {
