@@ -158,15 +158,17 @@ kill_by_cgroup() { # HOW-OFTEN
 	awk -v a="$whole" -v b="$half" 'BEGIN { exit b < 0.99 * a || b > 1.01 * a }'
 	"$SPROF" fold --leaks=0,1h "$data" | grep -q hold_leak
 	# The same choice means the same in each command.
-	local at=$("$SPROF" fold --at -500ms "$data" | awk '{ s += $NF } END { print s }')
+	local moment at # half of the time that it grew for
+	moment=$("$SPROF" report --peak "$data" | awk 'sub(/.*when it was most, at /, "") { print int($1 * (/^[0-9.]+ ms/ ? 1 : 1000) / 2) "ms" }')
+	at=$("$SPROF" fold --at "$moment" "$data" | awk '{ s += $NF } END { print s }')
 	[ "$at" -lt "$whole" ]
-	[ "$("$SPROF" report --json --at -500ms "$data" | jq .bytes)" -eq "$at" ]
-	[ "$("$SPROF" report --json --at -500ms "$data" | jq '.rows[0].total_bytes_margin > 0')" = true ]
-	"$SPROF" export --at -500ms -f collapsed "$data" | awk -v at="$at" '{ s += $NF } END { exit s != at }'
-	"$SPROF" lines --at -500ms -i "$data" hoard.c | grep -q hold_large
-	"$SPROF" flame --at -500ms -o "$BATS_TEST_TMPDIR/at.svg" "$data"
+	[ "$("$SPROF" report --json --at "$moment" "$data" | jq .bytes)" -eq "$at" ]
+	[ "$("$SPROF" report --json --at "$moment" "$data" | jq '.rows[0].total_bytes_margin > 0')" = true ]
+	"$SPROF" export --at "$moment" -f collapsed "$data" | awk -v at="$at" '{ s += $NF } END { exit s != at }'
+	"$SPROF" lines --at "$moment" -i "$data" hoard.c | grep -q hold_large
+	"$SPROF" flame --at "$moment" -o "$BATS_TEST_TMPDIR/at.svg" "$data"
 	grep -q 'memory in use at' "$BATS_TEST_TMPDIR/at.svg"
-	"$SPROF" diff --at -500ms "$data" "$data" | grep -q 'hold_large\|no change\|within' || true
+	"$SPROF" diff --at "$moment" "$data" "$data" | grep -q 'hold_large\|no change\|within' || true
 	# Before the first allocation nothing is live, and that is shown, not another column.
 	"$SPROF" report --at 0 "$data" | grep 'memory in use at 0 .*: 0 B'
 	run "$SPROF" report --at 1 --from 2 "$data"
