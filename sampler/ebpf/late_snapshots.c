@@ -10,7 +10,6 @@
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
 #include "sampler/bpf/events.h"
-#include "sampler/sink/held_records.h"
 
 /* The Python frames of the snapshot follow, if it has any, and then the snapshot. */
 struct late_record {
@@ -133,14 +132,9 @@ bool late_snapshots_keep(struct late_snapshots *l, const struct snapshot_event *
 	return true;
 }
 
-static bool is_old(uint64_t time_ns)
-{
-	return monotonic_ns() > time_ns + LATE_SNAPSHOTS_NS;
-}
-
 bool late_snapshots_may_await(const struct late_snapshots *l, const struct snapshot_event *e)
 {
-	return !l->ends && has_room(l, e) && !is_old(e->sample.header.time_ns);
+	return !l->ends && has_room(l, e) && !held_records_is_old(e->sample.header.time_ns);
 }
 
 void late_snapshots_await(struct late_snapshots *l, const struct snapshot_event *e, uint32_t epoch,
@@ -163,8 +157,9 @@ static bool is_ready(void *context, const struct held_record *r)
 	if (l->ends)
 		return true;
 	if (late_snapshots_spent(l))
-		return !r->awaited && is_old(r->time_ns); /* its leaf takes no time */
-	return !r->awaited || is_old(r->time_ns) || !l->ops.table_is_coming(l->context, r->awaited);
+		return !r->awaited && held_records_is_old(r->time_ns); /* its leaf takes no time */
+	return !r->awaited || held_records_is_old(r->time_ns) ||
+	       !l->ops.table_is_coming(l->context, r->awaited);
 }
 
 static bool is_hurried(void *context, const struct held_record *r)
@@ -184,7 +179,7 @@ static void hand_over(void *context, const struct held_record *r)
 	if (kept->python_size)
 		l->ops.python(l->context, (const struct stack_event *)(kept + 1));
 	l->ops.snapshot(l->context, snapshot_of(r), (uint32_t)kept->epoch,
-			!r->awaited && is_old(r->time_ns));
+			!r->awaited && held_records_is_old(r->time_ns));
 }
 
 /* What is handed over does not wait for a table any more. */

@@ -12,7 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct event_header;
+#include "sampler/sink/held_records.h"
+
 struct late_snapshots;
 struct snapshot_event;
 struct stack_event;
@@ -21,7 +22,7 @@ struct stack_event;
  * One that has had no time for longer is not unwound: its process may have gone long ago. One that
  * lacks a table for longer is unwound without it.
  */
-#define LATE_SNAPSHOTS_NS (10ull * 1000 * 1000 * 1000)
+#define LATE_SNAPSHOTS_NS HELD_RECORDS_NS
 #define LATE_SNAPSHOTS_BYTES (64u << 20) /* where memory has no limit */
 
 struct late_snapshots_ops {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
+#include "core/base/clock.h"
 
 struct held_records {
 	struct held_record *records;
@@ -49,6 +50,11 @@ void held_records_keep(struct held_records *h, const struct held_record *record)
 	h->records = xgrow(h->records, &h->capacity, h->nr + 1, sizeof(*h->records));
 	h->records[h->nr++] = copy;
 	h->nr_bytes += record->size;
+}
+
+bool held_records_is_old(uint64_t time_ns)
+{
+	return monotonic_ns() > time_ns + HELD_RECORDS_NS;
 }
 
 void held_records_take(struct held_records *h, const struct held_records_ops *ops, void *context)

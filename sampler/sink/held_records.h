@@ -9,6 +9,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* No record is worth waiting for longer: what it belongs to may have gone long ago. */
+#define HELD_RECORDS_NS (10ull * 1000 * 1000 * 1000)
+
 struct held_records;
 
 struct held_record {
@@ -26,6 +29,9 @@ bool held_records_is_empty(const struct held_records *held);
 bool held_records_has_room(const struct held_records *held, size_t size);
 /* Keeps the record with a copy of its data. There is room. */
 void held_records_keep(struct held_records *held, const struct held_record *record);
+
+/* Has a record of that time waited for HELD_RECORDS_NS? */
+bool held_records_is_old(uint64_t time_ns);
 
 struct held_records_ops {
 	bool (*is_ready)(void *context, const struct held_record *record);

@@ -48,9 +48,7 @@ struct timer_drain {
 #define DEEP_NS (10ull * 1000 * 1000 * 1000)  /* after such a stack */
 #define DEEP_FIRST_NS (1000ull * 1000 * 1000) /* and after the start */
 
-/* A snapshot waits so long for a table, and then is unwound without it. */
-#define HELD_NS (10ull * 1000 * 1000 * 1000)
-#define HELD_BYTES (64u << 20)
+#define HELD_BYTES (64u << 20)		      /* of snapshots that wait for a table */
 #define LAST_TABLES_NS (500ull * 1000 * 1000) /* at the end all tables are waited for so long */
 
 struct queued {
@@ -230,15 +228,10 @@ static size_t bytes_of(const struct queued *q)
 	return sizeof(*q) + q->nr_words * sizeof(*q->words);
 }
 
-static bool is_old(const struct queued *q)
-{
-	return monotonic_ns() > q->sample.time_ns + HELD_NS;
-}
-
 /* What a thread did in the kernel is read now, so such a sample cannot wait. */
 static bool may_wait(const struct timer_drain *d, const struct queued *q)
 {
-	return !d->interrupted && !is_old(q) && !d->ends_waiting &&
+	return !d->interrupted && !held_records_is_old(q->sample.time_ns) && !d->ends_waiting &&
 	       held_records_has_room(d->held, bytes_of(q));
 }
 
@@ -325,9 +318,9 @@ static void on_held(void *context, const struct held_record *r)
 static bool is_ready(void *context, const struct held_record *r)
 {
 	const struct timer_drain *d = context;
-	const struct queued *q = r->data;
 
-	return is_old(q) || !timer_snapshots_table_is_coming(d->snapshots, r->awaited);
+	return held_records_is_old(r->time_ns) ||
+	       !timer_snapshots_table_is_coming(d->snapshots, r->awaited);
 }
 
 static bool is_of_process(void *context, const struct held_record *r)
