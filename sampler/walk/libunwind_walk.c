@@ -1,6 +1,9 @@
 /*
  * libunwind's remote interface asks for everything by callbacks. For each function it gets a search
  * table of one entry, at an address that no program has: the FDE that our list of functions found.
+ *
+ * libunwind's cache keeps one rule for each pc, although the rule of a return address is that of the
+ * call before it. So each step is a walk of its own that begins where the rule is looked up.
  */
 #include "sampler/walk/libunwind_walk.h"
 
@@ -27,8 +30,8 @@ struct libunwind_walk {
 	uint64_t limit_ns, start_ns, start_cpu_ns; /* libunwind_walk_limit() */
 	/* of the current walk */
 	const struct snapshot_sample *sample;
-	const struct walk_regs *regs; /* at its start */
-	struct snapshot_place place;  /* of the last address; end 0 = none */
+	struct libunwind_regs regs;  /* of the frame that a step leaves */
+	struct snapshot_place place; /* of the last address; end 0 = none */
 	int32_t table[2];
 	uint64_t fault;
 };
@@ -105,13 +108,14 @@ static int access_mem(unw_addr_space_t space, unw_word_t address, unw_word_t *va
 static int access_reg(unw_addr_space_t space, unw_regnum_t number, unw_word_t *value, int write,
 		      void *arg)
 {
-	const struct walk_regs *regs = ((struct libunwind_walk *)arg)->regs;
+	const struct libunwind_regs *regs = &((struct libunwind_walk *)arg)->regs;
 
 	(void)space;
 	if (write)
 		return -UNW_EINVAL;
-	if (!libunwind_register(regs, number, value))
+	if (number < 0 || number >= LIBUNWIND_NR_REGS || !(regs->known >> number & 1))
 		return -UNW_EBADREG;
+	*value = regs->value[number];
 	return 0;
 }
 
@@ -180,11 +184,27 @@ void libunwind_walk_free(struct libunwind_walk *walk)
 	free(walk);
 }
 
-/* One step. WALK_OK: *regs are the caller's. */
-static enum walk_status step(struct libunwind_walk *walk, unw_cursor_t *cursor,
-			     struct walk_regs *regs)
+/* The registers that the cursor has come to. A lost one is not known. */
+static void take_registers(struct libunwind_walk *walk, unw_cursor_t *cursor)
 {
-	uint64_t lookup = regs->exact ? regs->pc : regs->pc - 1;
+	struct libunwind_regs regs = { .known = 0 };
+
+	for (int i = 0; i < LIBUNWIND_NR_REGS; i++) {
+		unw_word_t value;
+
+		if (unw_get_reg(cursor, i, &value))
+			continue;
+		regs.value[i] = value;
+		regs.known |= 1u << i;
+	}
+	walk->regs = regs;
+}
+
+/* One step. WALK_OK: *regs and walk->regs are the caller's. */
+static enum walk_status step(struct libunwind_walk *walk, struct walk_regs *regs)
+{
+	uint64_t lookup = user_walk_pc(regs);
+	unw_cursor_t cursor;
 	unw_word_t pc, sp, fp;
 	struct snapshot_fde fde;
 	int is_signal, err;
@@ -193,20 +213,24 @@ static enum walk_status step(struct libunwind_walk *walk, unw_cursor_t *cursor,
 	if (!go_to(walk, lookup) ||
 	    !libunwind_module_fde(walk->place.module, lookup - walk->place.bias, &fde))
 		return WALK_NO_RULE;
-	err = unw_step(cursor);
+	walk->regs.value[LIBUNWIND_PC] = lookup;
+	if (unw_init_remote(&cursor, walk->space, walk))
+		return WALK_READ_FAULT;
+	err = unw_step(&cursor);
 	if (err == 0)
 		return WALK_END;
 	if (err < 0)
 		return err == -UNW_EUNSPEC ? WALK_READ_FAULT : WALK_NO_RULE;
-	if (unw_get_reg(cursor, LIBUNWIND_PC, &pc) || unw_get_reg(cursor, LIBUNWIND_SP, &sp))
+	if (unw_get_reg(&cursor, LIBUNWIND_PC, &pc) || unw_get_reg(&cursor, LIBUNWIND_SP, &sp))
 		return WALK_READ_FAULT;
 	if (!pc)
 		return WALK_END;
-	is_signal = unw_is_signal_frame(cursor) > 0;	/* of the frame below */
+	is_signal = unw_is_signal_frame(&cursor) > 0;	/* of the frame below */
 	if (sp < regs->sp + !regs->exact && !is_signal) /* as walk_apply() */
 		return WALK_BAD_STACK;
-	if (unw_get_reg(cursor, LIBUNWIND_FP, &fp))
+	if (unw_get_reg(&cursor, LIBUNWIND_FP, &fp))
 		fp = 1; /* lost: misaligned, so no walker uses it */
+	take_registers(walk, &cursor);
 	*regs = (struct walk_regs){ .pc = pc, .sp = sp, .fp = fp, .exact = is_signal };
 	return WALK_OK;
 }
@@ -232,27 +256,23 @@ enum walk_status libunwind_walk_run(struct libunwind_walk *walk,
 				    const struct snapshot_sample *sample, struct walk_regs *regs,
 				    uint64_t *frames, uint64_t *sps, size_t max, size_t *nr)
 {
-	struct walk_regs start = *regs;
 	enum walk_status status = WALK_OK;
-	unw_cursor_t cursor;
 
 	if (sample->space != walk->sample_space) {
 		unw_flush_cache(walk->space, 0, 0);
 		walk->sample_space = sample->space;
 	}
 	walk->sample = sample;
-	walk->regs = &start;
+	libunwind_regs_start(&walk->regs, regs);
 	walk->place.end = 0; /* it may be of another space */
 	if (!*nr && max) {
 		sps[*nr] = regs->sp;
 		frames[(*nr)++] = user_walk_frame(regs);
 	}
-	if (unw_init_remote(&cursor, walk->space, walk))
-		return WALK_READ_FAULT;
 	while (*nr < max) {
 		if (is_over(walk))
 			return WALK_TOO_LONG;
-		status = step(walk, &cursor, regs);
+		status = step(walk, regs);
 		if (status != WALK_OK)
 			break;
 		sps[*nr] = regs->sp;

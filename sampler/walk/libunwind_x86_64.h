@@ -5,7 +5,8 @@
 #ifndef SPROF_LIBUNWIND_X86_64_H
 #define SPROF_LIBUNWIND_X86_64_H
 
-#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
 
 #include <libunwind-x86_64.h>
 
@@ -15,22 +16,23 @@
 #define LIBUNWIND_SP UNW_X86_64_RSP
 #define LIBUNWIND_FP UNW_X86_64_RBP
 
-/* The value of a register of the frame that a walk starts in; false where it is not known. */
-static inline bool libunwind_register(const struct walk_regs *regs, unw_regnum_t number,
-				      unw_word_t *ret)
+#define LIBUNWIND_NR_REGS (LIBUNWIND_PC + 1)
+
+/* The registers of a frame, by libunwind's numbers. */
+struct libunwind_regs {
+	uint64_t value[LIBUNWIND_NR_REGS]; /* the pc's is where its rule is looked up */
+	uint32_t known;			   /* a bit for each */
+};
+
+static inline void libunwind_regs_start(struct libunwind_regs *ret, const struct walk_regs *regs)
 {
-	if (number == LIBUNWIND_PC)
-		/* libunwind takes the first pc as exact: give it one inside the call */
-		*ret = regs->exact ? regs->pc : regs->pc - 1;
-	else if (number == LIBUNWIND_SP)
-		*ret = regs->sp;
-	else if (number == LIBUNWIND_FP)
-		*ret = regs->fp;
-	else if (number >= 0 && number < WALK_NR_REGS && regs->leaf_regs)
-		*ret = regs->gpr[number];
-	else
-		return false;
-	return true;
+	ret->known = 1u << LIBUNWIND_PC | 1u << LIBUNWIND_SP | 1u << LIBUNWIND_FP;
+	if (regs->leaf_regs) {
+		memcpy(ret->value, regs->gpr, sizeof(regs->gpr));
+		ret->known |= (1u << WALK_NR_REGS) - 1;
+	}
+	ret->value[LIBUNWIND_SP] = regs->sp;
+	ret->value[LIBUNWIND_FP] = regs->fp;
 }
 
 #endif
