@@ -12,7 +12,7 @@
  *
  *	system_calls N long
  *
- * First 100000 calls that take longer than a microsecond: reads of 64 KiB of zeros.
+ * First 100000 calls that take longer than a microsecond: reads of 256 KiB of zeros.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -38,7 +38,7 @@ static __attribute__((noipa)) void naps(void)
 
 static int read_zeros(void)
 {
-	static char zeros[65536];
+	static char zeros[262144];
 	int fd = open("/dev/zero", O_RDONLY | O_CLOEXEC);
 
 	for (int i = 0; i < NR_LONG; i++)
