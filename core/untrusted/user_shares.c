@@ -38,7 +38,7 @@ static struct user_share *find(const struct user_shares *s, uint32_t user)
 	return share;
 }
 
-static enum share_result check(const struct user_shares *s, uint32_t user, uint64_t amount)
+enum share_result user_shares_check(const struct user_shares *s, uint32_t user, uint64_t amount)
 {
 	const struct user_share *share = find(s, user);
 	uint64_t most = s->size / 4 * 3, used = share ? share->used : 0;
@@ -56,7 +56,7 @@ static enum share_result check(const struct user_shares *s, uint32_t user, uint6
 
 enum share_result user_shares_take(struct user_shares *s, uint32_t user, uint64_t amount)
 {
-	enum share_result result = check(s, user, amount);
+	enum share_result result = user_shares_check(s, user, amount);
 	struct user_share *share;
 
 	if (result != SHARE_TAKEN || !amount)

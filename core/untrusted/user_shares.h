@@ -24,6 +24,9 @@ enum share_result {
 void user_shares_init(struct user_shares *shares, uint64_t size);
 void user_shares_fini(struct user_shares *shares);
 
+/* What user_shares_take() would return. */
+enum share_result user_shares_check(const struct user_shares *shares, uint32_t user,
+				    uint64_t amount);
 /* Takes `amount` for a user, or nothing. */
 enum share_result user_shares_take(struct user_shares *shares, uint32_t user, uint64_t amount);
 /* Gives back `amount` of what was taken for the user. */

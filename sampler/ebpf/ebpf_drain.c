@@ -313,7 +313,7 @@ static void unwind_snapshot(struct ebpf_drain *d, struct process *p, const struc
 		ebpf_read_python_stack(d->snapshots, d->last_python, p, e);
 	awaited = ebpf_unwind_snapshot(d->snapshots, p, e, depth, user, MAX_USER_FRAMES, &w);
 	if (awaited) {
-		late_snapshots_await(d->late, e, p->epoch, awaited);
+		late_snapshots_await(d->late, e, p, awaited);
 		ebpf_own(p)->late_until_ns = monotonic_ns() + LATE_SNAPSHOTS_NS;
 		return;
 	}
@@ -334,8 +334,8 @@ static enum snapshot_depth depth_now(const struct ebpf_drain *d, const struct pr
 {
 	if (late_snapshots_spent(d->late))
 		return SNAPSHOT_LEAF;
-	return p && !e->wait && late_snapshots_may_await(d->late, e) ? SNAPSHOT_MAY_WAIT
-								     : SNAPSHOT_WHOLE;
+	return p && !e->wait && late_snapshots_may_await(d->late, e, p) ? SNAPSHOT_MAY_WAIT
+									: SNAPSHOT_WHOLE;
 }
 
 static bool table_is_coming(void *context, uint64_t module)
@@ -378,7 +378,7 @@ static void on_snapshot(struct ebpf_drain *d, const struct snapshot_event *e)
 		ebpf_publish_first(d->targets, p);
 	}
 	ebpf_files_await(d->targets->files, d->tables_until_ns);
-	if (p && late_snapshots_keep(d->late, e, p->epoch))
+	if (p && late_snapshots_keep(d->late, e, p))
 		ebpf_own(p)->late_until_ns = monotonic_ns() + LATE_SNAPSHOTS_NS;
 	else
 		unwind_snapshot(d, p, e, depth_now(d, p, e));

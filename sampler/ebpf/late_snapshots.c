@@ -10,6 +10,7 @@
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
 #include "sampler/bpf/events.h"
+#include "sampler/target/process.h"
 
 /* The Python frames of the snapshot follow, if it has any, and then the snapshot. */
 struct late_record {
@@ -98,23 +99,25 @@ static size_t record_size(const struct late_snapshots *l, const struct snapshot_
 	return sizeof(struct late_record) + python_size(l, e) + sizeof(*e) + e->stack_size;
 }
 
-static bool has_room(const struct late_snapshots *l, const struct snapshot_event *e)
+static bool has_room(const struct late_snapshots *l, const struct snapshot_event *e,
+		     const struct process *p)
 {
-	return held_records_has_room(l->held, record_size(l, e));
+	return held_records_has_room(l->held, p->user, record_size(l, e));
 }
 
-static void keep(struct late_snapshots *l, const struct snapshot_event *e, uint32_t epoch,
+static void keep(struct late_snapshots *l, const struct snapshot_event *e, const struct process *p,
 		 uint64_t awaited)
 {
 	struct held_record r = {
 		.time_ns = e->sample.header.time_ns,
 		.awaited = awaited,
+		.user = p->user,
 		.size = record_size(l, e),
 	};
 	uint8_t *at;
 
 	r.data = l->room = xgrow(l->room, &l->room_capacity, r.size, 1);
-	*l->room = (struct late_record){ epoch, python_size(l, e) };
+	*l->room = (struct late_record){ p->epoch, python_size(l, e) };
 	at = (uint8_t *)(l->room + 1);
 	if (l->room->python_size)
 		memcpy(at, l->python, l->room->python_size);
@@ -124,23 +127,25 @@ static void keep(struct late_snapshots *l, const struct snapshot_event *e, uint3
 	l->nr_awaiting += !!awaited;
 }
 
-bool late_snapshots_keep(struct late_snapshots *l, const struct snapshot_event *e, uint32_t epoch)
+bool late_snapshots_keep(struct late_snapshots *l, const struct snapshot_event *e,
+			 const struct process *p)
 {
-	if (!late_snapshots_spent(l) || !has_room(l, e))
+	if (!late_snapshots_spent(l) || !has_room(l, e, p))
 		return false;
-	keep(l, e, epoch, 0);
+	keep(l, e, p, 0);
 	return true;
 }
 
-bool late_snapshots_may_await(const struct late_snapshots *l, const struct snapshot_event *e)
+bool late_snapshots_may_await(const struct late_snapshots *l, const struct snapshot_event *e,
+			      const struct process *p)
 {
-	return !l->ends && has_room(l, e) && !held_records_is_old(e->sample.header.time_ns);
+	return !l->ends && has_room(l, e, p) && !held_records_is_old(e->sample.header.time_ns);
 }
 
-void late_snapshots_await(struct late_snapshots *l, const struct snapshot_event *e, uint32_t epoch,
-			  uint64_t module)
+void late_snapshots_await(struct late_snapshots *l, const struct snapshot_event *e,
+			  const struct process *p, uint64_t module)
 {
-	keep(l, e, epoch, module);
+	keep(l, e, p, module);
 }
 
 static const struct snapshot_event *snapshot_of(const struct held_record *r)

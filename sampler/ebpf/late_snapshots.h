@@ -15,6 +15,7 @@
 #include "sampler/sink/held_records.h"
 
 struct late_snapshots;
+struct process;
 struct snapshot_event;
 struct stack_event;
 
@@ -35,7 +36,7 @@ struct late_snapshots_ops {
 			 bool is_late);
 };
 
-/* At most `max_bytes` of records wait. */
+/* At most `max_bytes` of records wait; no user's processes fill them alone. */
 struct late_snapshots *late_snapshots_new(size_t max_bytes, const struct late_snapshots_ops *ops,
 					  void *context);
 void late_snapshots_free(struct late_snapshots *late); /* NULL is fine */
@@ -48,16 +49,17 @@ bool late_snapshots_spent(const struct late_snapshots *late);
 /* Python frames have come; the snapshot that they go with comes next, and takes them with it. */
 void late_snapshots_python(struct late_snapshots *late, const struct stack_event *e);
 /*
- * Keeps a copy of the snapshot if the budget is spent. `epoch` is that of the process. false: it is
- * to be handled now, because there is time or too many wait.
+ * Keeps a copy of the process's snapshot if the budget is spent. false: it is to be handled now,
+ * because there is time or too many wait.
  */
 bool late_snapshots_keep(struct late_snapshots *late, const struct snapshot_event *e,
-			 uint32_t epoch);
-/* May the snapshot wait for a table? */
-bool late_snapshots_may_await(const struct late_snapshots *late, const struct snapshot_event *e);
+			 const struct process *p);
+/* May the process's snapshot wait for a table? */
+bool late_snapshots_may_await(const struct late_snapshots *late, const struct snapshot_event *e,
+			      const struct process *p);
 /* Keeps a copy of such a snapshot until the table of the module is there. */
 void late_snapshots_await(struct late_snapshots *late, const struct snapshot_event *e,
-			  uint32_t epoch, uint64_t module);
+			  const struct process *p, uint64_t module);
 /* Hands over what waits for tables of that process: its mappings go. */
 void late_snapshots_hurry(struct late_snapshots *late, uint32_t tgid);
 /* Do some wait for time? */

@@ -6,18 +6,19 @@
 
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
+#include "core/untrusted/user_shares.h"
 
 struct held_records {
 	struct held_record *records;
 	size_t nr, capacity;
-	size_t nr_bytes, max_bytes;
+	struct user_shares shares; /* of bytes */
 };
 
 struct held_records *held_records_new(size_t max_bytes)
 {
 	struct held_records *h = xcalloc(1, sizeof(*h));
 
-	h->max_bytes = max_bytes;
+	user_shares_init(&h->shares, max_bytes);
 	return h;
 }
 
@@ -27,6 +28,7 @@ void held_records_free(struct held_records *h)
 		return;
 	for (size_t i = 0; i < h->nr; i++)
 		free(h->records[i].data);
+	user_shares_fini(&h->shares);
 	free(h->records);
 	free(h);
 }
@@ -36,20 +38,20 @@ bool held_records_is_empty(const struct held_records *h)
 	return !h->nr;
 }
 
-bool held_records_has_room(const struct held_records *h, size_t size)
+bool held_records_has_room(const struct held_records *h, uint32_t user, size_t size)
 {
-	return size <= h->max_bytes - h->nr_bytes;
+	return user_shares_check(&h->shares, user, size) == SHARE_TAKEN;
 }
 
 void held_records_keep(struct held_records *h, const struct held_record *record)
 {
 	struct held_record copy = *record;
 
+	user_shares_take(&h->shares, record->user, record->size);
 	copy.data = xmalloc(record->size);
 	memcpy(copy.data, record->data, record->size);
 	h->records = xgrow(h->records, &h->capacity, h->nr + 1, sizeof(*h->records));
 	h->records[h->nr++] = copy;
-	h->nr_bytes += record->size;
 }
 
 bool held_records_is_old(uint64_t time_ns)
@@ -70,7 +72,7 @@ void held_records_take(struct held_records *h, const struct held_records_ops *op
 			h->records[nr_kept++] = r;
 			continue;
 		}
-		h->nr_bytes -= r.size;
+		user_shares_give(&h->shares, r.user, r.size);
 		ops->take(context, &r);
 		free(r.data);
 	}

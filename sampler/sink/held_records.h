@@ -17,16 +17,17 @@ struct held_records;
 struct held_record {
 	uint64_t time_ns; /* the record's */
 	uint64_t awaited; /* a number of what it waits for */
+	uint32_t user;	  /* whose process it is of */
 	void *data;	  /* `size` bytes, 8-aligned */
 	size_t size;
 };
 
-/* At most `max_bytes` of records stay. */
+/* At most `max_bytes` of records stay, of which each user has a share (user_shares.h). */
 struct held_records *held_records_new(size_t max_bytes);
 void held_records_free(struct held_records *held); /* NULL is fine */
 
 bool held_records_is_empty(const struct held_records *held);
-bool held_records_has_room(const struct held_records *held, size_t size);
+bool held_records_has_room(const struct held_records *held, uint32_t user, size_t size);
 /* Keeps the record with a copy of its data. There is room. */
 void held_records_keep(struct held_records *held, const struct held_record *record);
 

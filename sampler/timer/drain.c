@@ -37,9 +37,7 @@ struct timer_drain {
 	struct stack_ids *ids;
 	struct interrupted *interrupted; /* NULL: only threads that run are sampled */
 	struct timer_snapshots *snapshots;
-	uint64_t *
-		/* to merge a stack in; made at the first snapshot with Python frames */
-		python_room;
+	uint64_t *python_room; /* to merge a stack in; made when the first has Python frames */
 	struct sample_sink out;
 };
 
@@ -232,7 +230,7 @@ static size_t bytes_of(const struct queued *q)
 static bool may_wait(const struct timer_drain *d, const struct queued *q)
 {
 	return !d->interrupted && !held_records_is_old(q->sample.time_ns) && !d->ends_waiting &&
-	       held_records_has_room(d->held, bytes_of(q));
+	       held_records_has_room(d->held, q->process->maps.user, bytes_of(q));
 }
 
 static void hold(struct timer_drain *d, const struct queued *q, uint64_t awaited)
@@ -240,6 +238,7 @@ static void hold(struct timer_drain *d, const struct queued *q, uint64_t awaited
 	const struct held_record r = {
 		.time_ns = q->sample.time_ns,
 		.awaited = awaited,
+		.user = q->process->maps.user,
 		.data = (void *)q,
 		.size = bytes_of(q),
 	};

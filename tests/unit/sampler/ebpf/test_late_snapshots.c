@@ -410,14 +410,13 @@ static void on_late(void *context, const struct snapshot_event *e, uint32_t epoc
 }
 
 static const struct late_snapshots_ops late_ops = { is_coming, on_python, on_late };
+static const struct process someones = { .epoch = 7, .user = 1000 };
 
 static struct snapshot_event *snapshot_at(uint64_t time_ns)
 {
-	static struct snapshot_event e;
+	static struct snapshot_event e = { .sample.header = { .type = EVENT_SNAPSHOT, .tgid = 5 } };
 
-	e = (struct snapshot_event){
-		.sample.header = { .type = EVENT_SNAPSHOT, .tgid = 5, .time_ns = time_ns },
-	};
+	e.sample.header.time_ns = time_ns;
 	return &e;
 }
 
@@ -444,11 +443,11 @@ static void python_frames_stay_with_their_snapshot(void **state)
 
 	(void)state;
 	late_snapshots_python(late, python_at(now));
-	assert_true(late_snapshots_keep(late, snapshot_at(now), 7));
-	assert_true(late_snapshots_keep(late, snapshot_at(now + 1), 7));
+	assert_true(late_snapshots_keep(late, snapshot_at(now), &someones));
+	assert_true(late_snapshots_keep(late, snapshot_at(now + 1), &someones));
 	late_snapshots_python(late, python_at(now + 2));
-	assert_true(late_snapshots_may_await(late, snapshot_at(now + 2)));
-	late_snapshots_await(late, snapshot_at(now + 2), 7, MODULE);
+	assert_true(late_snapshots_may_await(late, snapshot_at(now + 2), &someones));
+	late_snapshots_await(late, snapshot_at(now + 2), &someones, MODULE);
 	late_snapshots_python(late, python_at(now + 3));
 	late_snapshots_take(late, true);
 	assert_int_equal(seen.nr, 3);
@@ -460,15 +459,15 @@ static void only_so_much_waits(void **state)
 {
 	const size_t size = sizeof(struct snapshot_event);
 	struct seen seen = { 0 };
-	struct late_snapshots *late = late_snapshots_new(20 * size, &late_ops, &seen);
+	struct late_snapshots *late = late_snapshots_new(40 * size, &late_ops, &seen);
 	uint64_t now = monotonic_ns();
 	size_t nr = 0;
 
 	(void)state;
-	while (late_snapshots_keep(late, snapshot_at(now), 7))
+	while (late_snapshots_keep(late, snapshot_at(now), &someones))
 		nr++;
-	assert_in_range(nr, 15, 20);
-	assert_false(late_snapshots_may_await(late, snapshot_at(now)));
+	assert_in_range(nr, 15, 20); /* half of it: nothing of others waits */
+	assert_false(late_snapshots_may_await(late, snapshot_at(now), &someones));
 	late_snapshots_take(late, false);
 	assert_int_equal(seen.nr, 0); /* there is no time */
 	late_snapshots_begin(late, UINT64_MAX);

@@ -1,4 +1,7 @@
-/* sampler/sink/held_records.c: records stay until they are ready, and never more than there may. */
+/*
+ * sampler/sink/held_records.c: records stay until they are ready, and never more than there may, of
+ * no user more than the share.
+ */
 #include "tests/unit/unit.h"
 
 #include "sampler/sink/held_records.h"
@@ -20,12 +23,22 @@ static bool is_ready(void *context, const struct held_record *r)
 	return r->awaited <= seen->ready;
 }
 
+static void put_of(struct held_records *held, uint32_t user, uint64_t awaited, uint64_t data)
+{
+	const struct held_record r = {
+		.awaited = awaited,
+		.user = user,
+		.data = &data,
+		.size = sizeof(data),
+	};
+
+	assert_true(held_records_has_room(held, user, sizeof(data)));
+	held_records_keep(held, &r);
+}
+
 static void put(struct held_records *held, uint64_t awaited, uint64_t data)
 {
-	const struct held_record r = { .awaited = awaited, .data = &data, .size = sizeof(data) };
-
-	assert_true(held_records_has_room(held, sizeof(data)));
-	held_records_keep(held, &r);
+	put_of(held, 0, awaited, data);
 }
 
 static void take(void *context, const struct held_record *r)
@@ -87,19 +100,39 @@ static void what_is_kept_while_others_are_taken_stays_for_the_next_time(void **s
 
 static void there_is_room_for_so_much(void **state)
 {
-	struct held_records *held = held_records_new(80);
+	struct held_records *held = held_records_new(160);
+	struct seen seen = { .held = held, .ready = 5 };
+
+	(void)state;
+	for (uint64_t i = 0; i < 15; i++)
+		put(held, 5, i);
+	assert_false(held_records_has_room(held, 0, 1));
+	held_records_take(held, &ops, &seen);
+	assert_true(held_records_has_room(held, 0, 120));
+	assert_false(held_records_has_room(held, 0, 121));
+	put(held, 6, 1); /* goes with all */
+	held_records_free(held);
+	held_records_free(NULL);
+}
+
+static void one_users_records_leave_room_for_others(void **state)
+{
+	struct held_records *held = held_records_new(160);
 	struct seen seen = { .held = held, .ready = 5 };
 
 	(void)state;
 	for (uint64_t i = 0; i < 10; i++)
-		put(held, 5, i);
-	assert_false(held_records_has_room(held, 1));
+		put_of(held, 1000, 5, i);
+	assert_false(held_records_has_room(held, 1000, 8));
+	for (uint64_t i = 0; i < 5; i++)
+		put_of(held, 1001, 6, i);
+	assert_false(held_records_has_room(held, 1001, 8));
+	put(held, 6, 1); /* root's quarter */
 	held_records_take(held, &ops, &seen);
-	assert_true(held_records_has_room(held, 80));
-	assert_false(held_records_has_room(held, 81));
-	put(held, 6, 1); /* goes with all */
+	assert_int_equal(seen.nr, 10);
+	assert_true(held_records_has_room(held, 1000, 80));
+	assert_false(held_records_has_room(held, 1000, 81));
 	held_records_free(held);
-	held_records_free(NULL);
 }
 
 int main(void)
@@ -108,6 +141,7 @@ int main(void)
 		cmocka_unit_test(records_stay_until_they_are_ready),
 		cmocka_unit_test(what_is_kept_while_others_are_taken_stays_for_the_next_time),
 		cmocka_unit_test(there_is_room_for_so_much),
+		cmocka_unit_test(one_users_records_leave_room_for_others),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
