@@ -53,7 +53,7 @@ RECORDS = {
         pool_release_threshold=memoryPoolConfig.releaseThreshold pool_size=memoryPoolConfig.pool.size"""),
     "cupti_memory_pool": ("MemoryPool", 1, """kind op=memoryPoolOperationType pool_type=memoryPoolType
         correlation=correlationId pid=processId device=deviceId min_bytes_to_keep=minBytesToKeep address size
-        release_threshold=releaseThreshold timestamp utilized=utilizedSize"""),
+        release_threshold=releaseThreshold timestamp"""),
     "cupti_device": ("Device", 2, """kind bandwidth_kb_s=globalMemoryBandwidth memory_bytes=globalMemorySize
         constant_bytes=constantMemorySize l2_bytes=l2CacheSize warp_threads=numThreadsPerWarp
         core_clock_khz=coreClockRate nr_sms=numMultiprocessors max_warps_per_sm=maxWarpsPerMultiprocessor
@@ -102,7 +102,6 @@ SIZES = {"CUPTI_KERNEL_SIZE": ("Kernel", "launchType"), "CUPTI_KERNEL_NODE_SIZE"
          "CUPTI_MEMSET_GRAPH_SIZE": ("Memset", "graphId"), "CUPTI_OVERHEAD_SIZE": ("Overhead", "end"),
          "CUPTI_OVERHEAD_CORRELATION_SIZE": ("Overhead", "correlationId"),
          "CUPTI_MEMORY_POOL_SIZE": ("MemoryPool", "timestamp"),
-         "CUPTI_MEMORY_POOL_UTILIZED_SIZE": ("MemoryPool", "utilizedSize"),
          "CUPTI_SYNCHRONIZATION_SIZE": ("Synchronization", "cudaEventId"),
          "CUPTI_GRAPH_TRACE_SIZE": ("GraphTrace", "streamId"), "CUPTI_DEVICE_SIZE": ("Device", "name"),
          "CUPTI_MEMORY2_SIZE": ("Memory", "memoryPoolConfig.pool.size")}

@@ -27,7 +27,7 @@ import subprocess
 import sys
 import time
 
-VERSION = 7 # GPU_REGION_VERSION
+VERSION = 8 # GPU_REGION_VERSION
 COUNTERS = """kernels memcpys memsets syncs overheads graphs memory pool other untimed cupti_dropped ring_dropped
 no_buffer discarded bad_record launches stack_walked stack_cached stack_short stack_full string_full no_launch
 fold_full range_full range_unbalanced range_deep threads lanes_shared buffers callback_ns nvtx_calls nvtx_adopted

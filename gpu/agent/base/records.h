@@ -151,13 +151,11 @@ enum gpu_pool_op {
 struct gpu_rec_pool {
 	struct gpu_work work;
 	uint64_t address;
-	uint64_t size_bytes;	 /* reserved by the pool */
-	uint64_t utilized_bytes; /* in use */
-	uint64_t release_threshold_bytes;
-	uint32_t op; /* enum gpu_pool_op */
+	uint64_t size_bytes; /* reserved by the pool */
+	uint32_t op;	     /* enum gpu_pool_op */
 	uint32_t reserved;
 };
-_Static_assert(sizeof(struct gpu_rec_pool) == 104, "shared");
+_Static_assert(sizeof(struct gpu_rec_pool) == 88, "shared");
 
 enum gpu_range_kind {
 	GPU_RANGE_PUSH_POP = 1,

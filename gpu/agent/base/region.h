@@ -48,7 +48,7 @@
 #include "core/portable/gpu_flops.h"
 
 #define GPU_REGION_MAGIC 0x0055504746525053ull /* "SPRFGPU\0" */
-#define GPU_REGION_VERSION 7u
+#define GPU_REGION_VERSION 8u
 
 #define GPU_MAX_DEVICES 64u
 #define GPU_MAX_FAILURES 32u

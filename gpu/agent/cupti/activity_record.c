@@ -233,17 +233,13 @@ static void read_memory(const struct cupti_memory2 *m)
 	activity_take(&r);
 }
 
-static void read_pool(const struct cupti_memory_pool *p, size_t size)
+static void read_pool(const struct cupti_memory_pool *p)
 {
 	union activity r = { .pool = {
 				     .work = work(GPU_RECORD_POOL, sizeof(r.pool), p->timestamp,
 						  p->timestamp, p->correlation),
 				     .address = p->address,
 				     .size_bytes = p->size,
-				     .utilized_bytes = size >= CUPTI_MEMORY_POOL_UTILIZED_SIZE
-							       ? p->utilized
-							       : 0,
-				     .release_threshold_bytes = p->release_threshold,
 				     .op = p->op,
 			     } };
 
@@ -356,7 +352,7 @@ void activity_record(const void *record, size_t size)
 	case CUPTI_KIND_SYNCHRONIZATION: read_sync(record); break;
 	case CUPTI_KIND_GRAPH_TRACE: read_graph(record); break;
 	case CUPTI_KIND_MEMORY2: read_memory(record); break;
-	case CUPTI_KIND_MEMORY_POOL: read_pool(record, size); break;
+	case CUPTI_KIND_MEMORY_POOL: read_pool(record); break;
 	case CUPTI_KIND_OVERHEAD: read_overhead(record, size); break;
 	case CUPTI_KIND_DEVICE: read_device(record); break;
 	default: agent_count(GPU_COUNT_OTHER, 1);

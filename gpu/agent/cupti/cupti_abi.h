@@ -290,13 +290,10 @@ _Static_assert(offsetof(struct cupti_memory2, pool) == 88, "CUPTI ABI");
 struct CUPTI_RECORD cupti_memory_pool {
 	uint32_t kind, op, pool_type, correlation, pid, device;
 	uint64_t min_bytes_to_keep, address, size, release_threshold, timestamp;
-	uint64_t utilized; /* MemoryPool2 */
 };
 #define CUPTI_MEMORY_POOL_SIZE 64
-#define CUPTI_MEMORY_POOL_UTILIZED_SIZE 72
 _Static_assert(offsetof(struct cupti_memory_pool, address) == 32, "CUPTI ABI");
 _Static_assert(offsetof(struct cupti_memory_pool, timestamp) == 56, "CUPTI ABI");
-_Static_assert(offsetof(struct cupti_memory_pool, utilized) == 64, "CUPTI ABI");
 
 struct CUPTI_RECORD cupti_device {
 	uint32_t kind, flags;

@@ -71,7 +71,7 @@ def hello(name, seals):
         fcntl.fcntl(fd, 1033, 2)  # F_ADD_SEALS, F_SEAL_SHRINK
     s = connect(name)
     s.settimeout(3)
-    message = struct.pack("<QIIQiI", 0x0055504746525053, 7, os.getpid(), 1 << 20, fd, 0)
+    message = struct.pack("<QIIQiI", 0x0055504746525053, 8, os.getpid(), 1 << 20, fd, 0)
     try:
         s.sendmsg([message], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [fd]))])
         print("answer:", s.recv(64))
