@@ -11,14 +11,14 @@ setup() {
 
 teardown() {
 	[ -z "${FAKE:-}" ] || kill "$FAKE" 2>/dev/null || true
-	[ -z "${PROGRAM:-}" ] || kill "$PROGRAM" 2>/dev/null || true
+	[ -z "${programs[*]-}" ] || kill "${programs[@]}" 2>/dev/null || true
 }
 
-# The labels of x.data, as a receiver gets them
-labels() {
+# The labels of a recording, as a receiver gets them
+labels() { # [FILE]
 	rm -f taken/*.json taken/*.body
 	start_receiver fake.py taken
-	"$SPROF" push x.data "otlp+http://127.0.0.1:$PORT"
+	"$SPROF" push "${1:-x.data}" "otlp+http://127.0.0.1:$PORT"
 	python3 "$RECEIVERS/pushed.py" labels taken >labels
 	cat labels
 	kill $FAKE
@@ -40,17 +40,28 @@ sources() {
 
 # bats test_tags=full
 @test "a process that publishes late, or before it is attached to, is understood by every source" {
+	local source mode i recorders=()
+	programs=()
 	for source in $(sources); do
-		echo "$source"
 		for mode in late memfd; do
 			"$TARGETS/otel_context" 600000 $mode >/dev/null 3>&- &
-			PROGRAM=$!
-			"$SPROF" record -q -s $source -F 500 -d 6s -o x.data -p $PROGRAM 3>&- &
-			sleep 3
-			[ $mode != late ] || kill -USR1 $PROGRAM
-			wait $!
-			kill $PROGRAM
-			labels
+			programs+=($!)
+			"$SPROF" record -q -s "$source" -F 500 -d 6s -o "$source-$mode" -p $! 3>&- &
+			recorders+=($!)
+		done
+	done
+	[ "${#recorders[@]}" -ge 2 ] # there is always a source
+	sleep 3
+	for ((i = 0; i < ${#programs[@]}; i += 2)); do
+		kill -USR1 "${programs[i]}"
+	done
+	for i in "${recorders[@]}"; do
+		wait "$i"
+	done
+	for source in $(sources); do
+		for mode in late memfd; do
+			echo "$source, $mode"
+			labels "$source-$mode"
 			grep 'service.name=published shop .*team=blue$' labels
 		done
 	done
