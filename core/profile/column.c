@@ -173,6 +173,33 @@ unsigned int column_find_event(const struct profile *p, const char *name)
 	return NR_COLUMNS;
 }
 
+const struct fact_event *column_event(const struct profile *p, uint64_t column)
+{
+	const struct fact_event *e;
+	size_t nr;
+
+	e = facts_rows(p, FACT_EVENT, &nr);
+	for (size_t i = 0; i < nr; i++)
+		if (e[i].column == column)
+			return &e[i];
+	return NULL;
+}
+
+uint8_t column_for_event(const struct profile *p, const char *name)
+{
+	unsigned int c;
+
+	for (c = COLUMN_EVENT_1; c <= COLUMN_EVENT_8; c++) {
+		const struct fact_event *e = column_event(p, c);
+
+		if (e && !strcmp(profile_str(p, (uint32_t)e->name), name))
+			return (uint8_t)c;
+	}
+	for (c = COLUMN_EVENT_1; c <= COLUMN_EVENT_8 && column_event(p, c);)
+		c++;
+	return c <= COLUMN_EVENT_8 ? (uint8_t)c : NR_COLUMNS;
+}
+
 const char *column_events_name(const struct column_info *info, uint64_t nr)
 {
 	return nr == 1 ? info->event : info->events;

@@ -124,6 +124,14 @@ void column_name_event(struct profile *p, const struct fact_event *event);
 /* Returns the column of the event that a user calls `name`, or NR_COLUMNS. */
 unsigned int column_find_event(const struct profile *p, const char *name);
 
+/* The fact of the event that has the column; NULL: none has. */
+const struct fact_event *column_event(const struct profile *p, uint64_t column);
+/*
+ * Returns the column for samples of an event that are added to the profile: that of the event of
+ * that name, or else a free one, or NR_COLUMNS.
+ */
+uint8_t column_for_event(const struct profile *p, const char *name);
+
 /* Returns the column of that name or pprof_name, or NR_COLUMNS. */
 enum profile_column column_find(const char *name);
 

@@ -9,6 +9,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/number_map.h"
+#include "core/profile/column.h"
 #include "core/profile/facts.h"
 #include "core/profile/hosts.h"
 #include "core/profile/profile.h"
@@ -120,50 +121,22 @@ static void copy_samples(struct copier *c)
 	}
 }
 
-static const struct fact_event *event_of(const struct profile *p, uint64_t column)
-{
-	const struct fact_event *e;
-	size_t nr;
-
-	e = facts_rows(p, FACT_EVENT, &nr);
-	for (size_t i = 0; i < nr; i++)
-		if (e[i].column == column)
-			return &e[i];
-	return NULL;
-}
-
-/* Finds the column of the event of that name in the vocabulary, or else a free one. */
-static uint8_t find_column(const struct profile *to, const char *name)
-{
-	unsigned int c;
-
-	for (c = COLUMN_EVENT_1; c <= COLUMN_EVENT_8; c++) {
-		const struct fact_event *e = event_of(to, c);
-
-		if (e && !strcmp(profile_str(to, (uint32_t)e->name), name))
-			return (uint8_t)c;
-	}
-	for (c = COLUMN_EVENT_1; c <= COLUMN_EVENT_8 && event_of(to, c);)
-		c++;
-	return c <= COLUMN_EVENT_8 ? (uint8_t)c : NR_COLUMNS;
-}
-
 /* Events with the same name share a column, whatever column they have in each profile. */
 static void copy_events(struct copier *c)
 {
 	for (unsigned int i = 0; i < NR_COLUMNS; i++)
 		c->columns[i] = (uint8_t)i;
 	for (unsigned int i = COLUMN_EVENT_1; i <= COLUMN_EVENT_8; i++) {
-		const struct fact_event *e = event_of(c->from, i), *there;
+		const struct fact_event *e = column_event(c->from, i), *there;
 		struct fact_event row;
 
 		if (!e)
 			continue;
-		c->columns[i] =
-			find_column(c->opts->vocabulary, profile_str(c->from, (uint32_t)e->name));
+		c->columns[i] = column_for_event(c->opts->vocabulary,
+						 profile_str(c->from, (uint32_t)e->name));
 		if (c->columns[i] == NR_COLUMNS)
 			continue;
-		there = event_of(c->opts->vocabulary, c->columns[i]);
+		there = column_event(c->opts->vocabulary, c->columns[i]);
 		row = (struct fact_event){
 			.column = c->columns[i],
 			.name = copy_string(c, (uint32_t)e->name),

@@ -21,6 +21,8 @@
 void decoder_init(struct decoder *d, struct profile *p)
 {
 	*d = (struct decoder){ .p = p, .min_time_ns = UINT64_MAX };
+	for (unsigned int i = 0; i < NR_COLUMNS; i++)
+		d->columns[i] = (uint8_t)i;
 	d->strings.ids = xgrow(NULL, &d->strings.capacity, 1, sizeof(*d->strings.ids));
 	d->strings.ids[d->strings.nr++] = 0; /* "" is not written */
 }

@@ -15,6 +15,8 @@
 #include "core/recording/recfile.h"
 #include "core/recording/record.h"
 
+struct fact_event;
+
 struct decoder {
 	struct profile *p;
 	bool is_part; /* the recording is added to others */
@@ -24,6 +26,8 @@ struct decoder {
 	uint32_t boot;		   /* the number of its boot */
 	uint64_t zero_realtime_ns; /* the time of day when this recording's clock was 0 */
 	uint64_t nr_cut;	   /* samples outside the wanted time */
+	/* Where samples of the recording's columns go at its end; NR_COLUMNS: nowhere. */
+	uint8_t columns[NR_COLUMNS];
 	struct id_map strings, modules, threads, frames, stacks, functions;
 	uint32_t *stack; /* the stack being read, as ids of the profile */
 	size_t stack_capacity;
@@ -56,6 +60,16 @@ uint64_t decoder_time(const struct decoder *d, uint64_t time_ns);
 bool decoder_is_in_window(const struct decoder *d, uint64_t time_ns);
 /* Is the recording of the wanted host, or not known to be of another? */
 bool decoder_wants_host(struct decoder *d);
+/*
+ * Gives an event of a recording that is added to others the column that it has in those, or a free
+ * one. Returns false if none is left.
+ */
+bool decoder_place_event(struct decoder *d, struct fact_event *event);
+/*
+ * Moves the samples from first_sample on to the columns of their events, at the end of the
+ * recording, as rows of events may follow the samples. Samples without a column go: they are lost.
+ */
+void decoder_move_samples(struct decoder *d, size_t first_sample);
 /* Is the sample in the wanted span? If so, translates its time to the clock of the profile. */
 bool decoder_wants(struct decoder *d, struct profile_sample *sample);
 

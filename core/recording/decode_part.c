@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "core/profile/column.h"
+#include "core/profile/facts.h"
 #include "core/profile/profile.h"
 
 #define SAME_CLOCK_NS 1000000000ll /* the time of day may be set by less between recordings */
@@ -81,4 +83,34 @@ bool decoder_wants(struct decoder *d, struct profile_sample *sample)
 	}
 	sample->time_ns = decoder_time(d, sample->time_ns);
 	return true;
+}
+
+bool decoder_place_event(struct decoder *d, struct fact_event *event)
+{
+	const uint64_t column = event->column;
+	const struct fact_event *there;
+
+	if (!d->is_part || !column_is_event(column))
+		return true;
+	d->columns[column] = column_for_event(d->p, profile_str(d->p, (uint32_t)event->name));
+	if (d->columns[column] == NR_COLUMNS)
+		return false;
+	event->column = d->columns[column];
+	there = column_event(d->p, event->column);
+	if (there && there->period != event->period)
+		event->period = 0;
+	return true;
+}
+
+void decoder_move_samples(struct decoder *d, size_t first_sample)
+{
+	struct profile_sample *samples = d->p->samples;
+	size_t nr = first_sample;
+
+	for (size_t i = first_sample; i < d->p->nr_samples; i++) {
+		samples[nr] = samples[i];
+		samples[nr].column = d->columns[samples[i].column];
+		nr += samples[nr].column != NR_COLUMNS;
+	}
+	d->p->nr_samples = nr;
 }

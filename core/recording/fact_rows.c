@@ -122,6 +122,8 @@ static bool decode_entry(struct decoder *d, enum fact_kind kind, struct cursor *
 	}
 	if (d->is_part && (!is_kept_in_parts(kind) || !place_in_whole(d, info, row)))
 		return true;
+	if (kind == FACT_EVENT && !decoder_place_event(d, (struct fact_event *)row))
+		return true;
 	if (info->nr_key ? d->nr_sums == MAX_SUMS : d->nr_listed == MAX_LISTED) {
 		d->p->nr_facts_left_out++;
 		return true;

@@ -346,6 +346,7 @@ int recfile_add(FILE *f, struct profile *p, struct recfile_part *part, char **re
 		p->meta = meta;
 		p->stats = stats;
 	} else {
+		decoder_move_samples(&r.decoder, first_sample);
 		finish_profile(&r, p, first_sample);
 		part_sums_add(&r.decoder);
 		join_meta(&r, p, &meta);
