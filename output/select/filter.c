@@ -17,6 +17,7 @@
 #include "core/profile/profile.h"
 #include "output/select/gil.h"
 #include "output/select/live_choice.h"
+#include "output/select/moment_of_profile.h"
 #include "output/tree/naming.h"
 #include "output/select/noise.h"
 #include "output/select/pattern.h"
@@ -281,21 +282,6 @@ static bool keep_sample(void *context, const struct profile_sample *sample)
 	       (sample->time_ns && sample->time_ns >= s->from_ns && sample->time_ns < s->to_ns);
 }
 
-/* The time of day at which the clock of samples was 0. */
-static uint64_t clock_zero(const struct profile *p)
-{
-	return p->meta.start_realtime_ns - p->meta.start_ns;
-}
-
-static uint64_t time_of_sample(const struct profile *p, const struct moment *m)
-{
-	uint64_t time = moment_time(m, p->meta.start_ns, p->meta.end_ns);
-
-	if (m->kind != MOMENT_OF_DAY)
-		return time;
-	return time > clock_zero(p) ? time - clock_zero(p) : 0;
-}
-
 /* Samples a little older than the recording are kept without a rule, and from 0 on. */
 static void set_times(struct samples *s)
 {
@@ -304,8 +290,8 @@ static void set_times(struct samples *s)
 
 	s->by_time = has_time_rules(f) && !s->p->meta.is_cut;
 	if (f->from.kind != MOMENT_NOT_SET && !from_start)
-		s->from_ns = time_of_sample(s->p, &f->from);
-	s->to_ns = f->to.kind != MOMENT_NOT_SET ? time_of_sample(s->p, &f->to) : UINT64_MAX;
+		s->from_ns = moment_of_samples(s->p, &f->from);
+	s->to_ns = f->to.kind != MOMENT_NOT_SET ? moment_of_samples(s->p, &f->to) : UINT64_MAX;
 }
 
 static void filter_samples(const struct filter *f, struct profile *p)
@@ -423,6 +409,10 @@ int filter_apply(const struct filter *f, struct profile *p, const char **ret_lac
 {
 	if (has_time_rules(f) && !has_times(p)) {
 		*ret_lacks = "times";
+		return -ENODATA;
+	}
+	if (!moment_is_in(p, &f->from) || !moment_is_in(p, &f->to)) {
+		*ret_lacks = "times of day";
 		return -ENODATA;
 	}
 	if (has_thread_rules(f) && !has_threads(p)) {

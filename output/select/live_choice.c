@@ -11,17 +11,11 @@
 #include "core/base/order.h"
 #include "core/profile/live_blocks.h"
 #include "core/profile/column.h"
+#include "output/select/moment_of_profile.h"
 
 static uint64_t time_of(const struct profile *p, const struct moment *m, uint64_t otherwise)
 {
-	uint64_t zero = p->meta.start_realtime_ns - p->meta.start_ns, time;
-
-	if (m->kind == MOMENT_NOT_SET)
-		return otherwise;
-	time = moment_time(m, p->meta.start_ns, p->meta.end_ns);
-	if (m->kind != MOMENT_OF_DAY)
-		return time;
-	return time > zero ? time - zero : 0;
+	return m->kind == MOMENT_NOT_SET ? otherwise : moment_of_samples(p, m);
 }
 
 /* The first moment at which most memory was in use. */
@@ -105,6 +99,10 @@ int live_apply(const struct live_choice *choice, struct profile *p, const char *
 
 	if (!live_blocks_are_known(p) || end <= start) {
 		*ret_lacks = "allocations and frees that sprof has sampled";
+		return -ENODATA;
+	}
+	if (!moment_is_in(p, &choice->from) || !moment_is_in(p, &choice->to)) {
+		*ret_lacks = "times of day";
 		return -ENODATA;
 	}
 	live.from_ns = time_of(p, &choice->from, start + third);

@@ -84,6 +84,17 @@ setup() {
 	[ "$stderr" = "sprof: cannot filter 'x.folded': it holds no threads" ]
 }
 
+@test "a time of day cannot be found in a file that does not say when it was recorded" {
+	cd "$BATS_TEST_TMPDIR"
+	printf 'a 1 1.000000: 1 cycles:\n\t1 f (x)\n\na 1 3.000000: 1 cycles:\n\t1 g (x)\n\n' >script.txt
+	[ "$("$SPROF" fold --from 1s script.txt)" = 'a;g 1' ]
+	for option in --from --to; do
+		run --separate-stderr "$SPROF" fold $option '2026-07-30 10:00' script.txt
+		[ "$status" -eq 1 ]
+		[ "$stderr" = "sprof: cannot filter 'script.txt': it holds no times of day" ]
+	done
+}
+
 @test "wrong filters are usage errors" {
 	for args in "--focus a(" "--from x" "--to -x" "--pid 1,x" "--pid -1" "--comm [" "--from 2s --to 1s" "--to 0"; do
 		for command in report flame fold "export -f pprof"; do
