@@ -177,7 +177,8 @@ static int print_lines(const struct cmd_lines_opts *o, const struct view *v)
 	what.columns = t.columns;
 	what.unicode = t.unicode;
 	what.color = t.color;
-	what.recorded_ns = meta->start_realtime_ns + v->summary.duration_ns;
+	what.recorded_ns =
+		meta->start_realtime_ns ? meta->start_realtime_ns + v->summary.duration_ns : 0;
 	lines_init(&lines, v->profile, v->summary.column, o->key);
 	nr = (o->json ? lines_json_write : lines_table_write)(&b, &lines, &v->summary, &what);
 	if (!o->json)

@@ -18,6 +18,20 @@ setup() {
 	[ "$(jq -c '[.version, .unit, .total, .without_lines, .functions]' <<<"$output")" = '[1,"count",3,3,[]]' ]
 }
 
+@test "no source is called newer than a file that does not say when it was recorded" {
+	printf 'def f():\n    return 1\n' >a.py
+	cat >firefox.json <<-END
+		{"meta": {"preprocessedProfileVersion": 50}, "threads": [{"samples": {"stack": [0]},
+		 "stackTable": {"frame": [0], "prefix": [null]}, "frameTable": {"func": [0], "line": [2]},
+		 "funcTable": {"name": [0], "fileName": [1]}, "stringArray": ["f", "$PWD/a.py"]}]}
+	END
+	run "$SPROF" lines -i firefox.json
+	echo "$output"
+	[ "$status" -eq 0 ]
+	[[ $output == *"return 1"* ]]
+	[[ $output != *"was changed after the recording"* ]]
+}
+
 @test "wrong lines are usage errors" {
 	local line
 	for line in 'a b' '-n x' '-s name' '--json --kernprof' 'a.c:' '--column nothing'; do
