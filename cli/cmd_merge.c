@@ -7,6 +7,7 @@
 
 #include <argp.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -267,6 +268,7 @@ static int add_input(const struct merge_opts *o, struct merging *m, struct profi
 	struct profile_copy_opts copy = { .vocabulary = to, .number = number, .pids = &pids };
 	const char *path = o->inputs[number];
 	struct profile *p;
+	uint64_t nr_left_out;
 	int err = profile_load(path, NULL, &p);
 
 	if (err)
@@ -280,7 +282,11 @@ static int add_input(const struct merge_opts *o, struct merging *m, struct profi
 	merge_meta(to, p, !number);
 	number_processes_of_hosts(m, p, &pids);
 	number_processes(m, p, &pids);
-	profile_copy(p, &copy);
+	nr_left_out = profile_copy(p, &copy);
+	if (nr_left_out)
+		log_warning("'%s': %" PRIu64 " of its samples are left out: a profile has room for "
+			    "%d events",
+			    path, nr_left_out, NR_EVENT_COLUMNS);
 	add_processes(path, m->processes, p, to, &pids);
 	profile_sink_free(copy.sink);
 	number_map_fini(&pids);

@@ -104,14 +104,19 @@ static uint32_t copy_thread(struct copier *c, uint32_t id)
 	return c->threads[id];
 }
 
-static void copy_samples(struct copier *c)
+/* Returns how many were left out. */
+static uint64_t copy_samples(struct copier *c)
 {
+	uint64_t nr_left_out = 0;
+
 	for (size_t i = 0; i < c->from->nr_samples; i++) {
 		struct profile_sample s = c->from->samples[i];
 
 		s.column = c->columns[s.column];
-		if (s.column == NR_COLUMNS)
+		if (s.column == NR_COLUMNS) {
+			nr_left_out++;
 			continue;
+		}
 		s.stack = copy_stack(c, s.stack);
 		s.thread = copy_thread(c, s.thread);
 		s.labels = s.labels ? copy_string(c, s.labels) : 0;
@@ -119,6 +124,7 @@ static void copy_samples(struct copier *c)
 			s.time_ns += (uint64_t)c->opts->time_shift_ns;
 		c->sink->sample(c->sink, &s);
 	}
+	return nr_left_out;
 }
 
 /* Events with the same name share a column, whatever column they have in each profile. */
@@ -296,7 +302,7 @@ static uint32_t max_depth(const struct profile *p)
 	return depth;
 }
 
-void profile_copy(const struct profile *from, const struct profile_copy_opts *opts)
+uint64_t profile_copy(const struct profile *from, const struct profile_copy_opts *opts)
 {
 	struct copier c = {
 		.from = from,
@@ -312,10 +318,12 @@ void profile_copy(const struct profile *from, const struct profile_copy_opts *op
 		.root = PROFILE_NONE,
 	};
 
+	uint64_t nr_left_out;
+
 	if (opts->origin)
 		c.root = origin_frame(&c, opts->origin);
 	copy_events(&c);
-	copy_samples(&c);
+	nr_left_out = copy_samples(&c);
 	copy_facts(&c);
 	copy_function_modules(&c);
 	copy_locations(&c);
@@ -326,4 +334,5 @@ void profile_copy(const struct profile *from, const struct profile_copy_opts *op
 	free(c.stacks);
 	free(c.functions);
 	free(c.path);
+	return nr_left_out;
 }

@@ -30,6 +30,7 @@ struct profile_copy_opts {
 /* The number that a process (hosts.h) gets: a copy is of one host. */
 uint32_t profile_copy_pid(struct number_map *pids, uint64_t process);
 
-void profile_copy(const struct profile *from, const struct profile_copy_opts *opts);
+/* Returns how many samples were left out, because no column is left for their event. */
+uint64_t profile_copy(const struct profile *from, const struct profile_copy_opts *opts);
 
 #endif

@@ -83,9 +83,10 @@ static void events_of_one_name_share_a_column(void **state)
 {
 	struct profile *to = profile_new();
 	struct sink *sink = profile_sink_new(to);
+	uint64_t left_out;
 
 	(void)state;
-	for (uint32_t k = 0; k < 3; k++) {
+	for (uint32_t k = 0; k < 4; k++) {
 		struct profile *p = profile_new();
 
 		add_event(p, k == 1 ? COLUMN_EVENT_8 : COLUMN_EVENT_1, "page-faults",
@@ -96,12 +97,15 @@ static void events_of_one_name_share_a_column(void **state)
 
 			add_event(p, COLUMN_EVENT_1 + i, name, 1);
 		}
-		profile_copy(p, &(struct profile_copy_opts){
-					.sink = sink, .vocabulary = to, .number = k });
+		if (k == 3)
+			add_event(p, COLUMN_EVENT_1 + 1, "a:ninth", 1);
+		left_out = profile_copy(p, &(struct profile_copy_opts){
+						   .sink = sink, .vocabulary = to, .number = k });
+		assert_int_equal(left_out, k == 3);
 		profile_free(p);
 	}
-	assert_int_equal(sum_of(to, "page-faults"), 21);
-	assert_int_equal(sum_of(to, "context-switches"), 21);
+	assert_int_equal(sum_of(to, "page-faults"), 28);
+	assert_int_equal(sum_of(to, "context-switches"), 28);
 	assert_int_equal(sum_of(to, "a:b"), 7);
 	/* Those that differ in period have none that is true of all. */
 	assert_false(column_info_of(to, column_find_event(to, "page-faults"))->exact);
