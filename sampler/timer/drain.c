@@ -341,9 +341,13 @@ static void end_waiting(struct timer_drain *d, const struct timer_process *goes)
 	d->ends_waiting = false;
 }
 
+/* The queue is taken first: what comes from it may wait, too. */
 static void on_drop(void *context, const struct timer_process *p)
 {
-	end_waiting(context, p);
+	struct timer_drain *d = context;
+
+	time_order_take(d->queue, UINT64_MAX, on_queued, d);
+	end_waiting(d, p);
 }
 
 struct reading {

@@ -114,16 +114,23 @@ static int tear_down(void **state)
 	return 0;
 }
 
-static void take(struct fixture *f, enum agent_record type)
+/* Has the drain read a record of that time, and handle what is older than before_ns. */
+static void read_record(struct fixture *f, enum agent_record type, uint64_t time_ns,
+			uint64_t before_ns)
 {
 	next.sample = (struct agent_sample){
 		.type = (uint16_t)type,
 		.tid = getpid(),
-		.time_ns = monotonic_ns(),
+		.time_ns = time_ns,
 		.weight_ns = 1000,
 	};
 	next.is_new = true;
-	timer_drain_read(f->drain, UINT64_MAX);
+	timer_drain_read(f->drain, before_ns);
+}
+
+static void take(struct fixture *f, enum agent_record type)
+{
+	read_record(f, type, monotonic_ns(), UINT64_MAX);
 }
 
 static void a_stack_waits_for_the_table_that_it_lacks(void **state)
@@ -163,6 +170,35 @@ static void what_waits_is_told_before_its_process_is_forgotten(void **state)
 	assert_int_equal(nr_whole, 1);
 }
 
+/* The process claims that it wrote its last records in the future, so they stay in the queue. */
+static void drop_with_queued_records(struct fixture *f)
+{
+	uint64_t before = monotonic_ns();
+
+	read_record(f, AGENT_SNAPSHOT, UINT64_MAX, before);
+	read_record(f, AGENT_REST, UINT64_MAX, before);
+	assert_int_equal(f->profile->nr_samples, 0);
+	assert_int_equal(nr_whole, 0);
+	timer_drop_process(&f->processes, f->process);
+	assert_int_equal(f->profile->nr_samples, 2);
+	assert_int_equal(f->profile->samples[0].stack, f->profile->samples[1].stack);
+	assert_int_equal(nr_whole, 1);
+	timer_drain_read(f->drain, UINT64_MAX);
+	timer_drain_finish(f->drain);
+	assert_int_equal(f->profile->nr_samples, 2);
+}
+
+static void what_is_queued_is_told_before_its_process_is_forgotten(void **state)
+{
+	table_is_coming = false;
+	drop_with_queued_records(*state);
+}
+
+static void what_is_queued_does_not_outlive_its_process_by_waiting(void **state)
+{
+	drop_with_queued_records(*state);
+}
+
 static void what_waits_is_told_at_the_end(void **state)
 {
 	struct fixture *f = *state;
@@ -181,6 +217,8 @@ int main(void)
 		WITH_PROCESS(a_stack_waits_for_the_table_that_it_lacks),
 		WITH_PROCESS(the_last_cpu_time_of_a_thread_waits_with_its_stack),
 		WITH_PROCESS(what_waits_is_told_before_its_process_is_forgotten),
+		WITH_PROCESS(what_is_queued_is_told_before_its_process_is_forgotten),
+		WITH_PROCESS(what_is_queued_does_not_outlive_its_process_by_waiting),
 		WITH_PROCESS(what_waits_is_told_at_the_end),
 	};
 
