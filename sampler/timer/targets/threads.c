@@ -53,6 +53,43 @@ static void read_comm(const struct timer_process *p, struct timer_thread *t, uin
 	}
 }
 
+static int by_number(const void *a, const void *b)
+{
+	pid_t x = *(const pid_t *)a, y = *(const pid_t *)b;
+
+	return ORDER(x, y);
+}
+
+static bool lives(void *context, pid_t tid)
+{
+	const struct timer_threads *t = context;
+
+	return t->nr_tids &&
+	       bsearch(&tid, t->tids, t->nr_tids, sizeof(*t->tids), by_number) != NULL;
+}
+
+/*
+ * Makes room for an entry where the table is full. The entries that were added first go first,
+ * because records of a thread that has just ended may still come. The first thread's stays: others
+ * take their name from it.
+ */
+static void make_room(struct timer_process *p)
+{
+	size_t most = p->threads.most_threads + TIMER_MAX_ENDED;
+	struct timer_thread *t, *next;
+
+	if (HASH_COUNT(p->threads.table) < most)
+		return;
+	HASH_ITER (hh, p->threads.table, t, next) {
+		if (HASH_COUNT(p->threads.table) <= most - TIMER_MAX_ENDED / 2)
+			break; /* so that not every new thread comes here */
+		if (t->tid == p->maps.pid || lives(&p->threads, t->tid))
+			continue;
+		HASH_DEL(p->threads.table, t);
+		free(t);
+	}
+}
+
 struct timer_thread *timer_thread(struct timer_process *p, pid_t tid)
 {
 	pid_t first = p->maps.pid;
@@ -63,6 +100,7 @@ struct timer_thread *timer_thread(struct timer_process *p, pid_t tid)
 	if (t && p->threads.renumbers && t->outer == tid)
 		t->outer = timer_outer(&p->threads, tid); /* not known when it was new */
 	if (!t) {
+		make_room(p);
 		t = xcalloc(1, sizeof(*t));
 		t->tid = tid;
 		t->known_ns = t->comm_due_ns = now;
@@ -103,20 +141,6 @@ void timer_threads_fini(struct timer_process *p)
 	}
 	free(p->threads.tids);
 	free(p->threads.numbers);
-}
-
-static int by_number(const void *a, const void *b)
-{
-	pid_t x = *(const pid_t *)a, y = *(const pid_t *)b;
-
-	return ORDER(x, y);
-}
-
-static bool lives(void *context, pid_t tid)
-{
-	const struct timer_threads *t = context;
-
-	return bsearch(&tid, t->tids, t->nr_tids, sizeof(*t->tids), by_number) != NULL;
 }
 
 /* The threads of the process into t->tids. 0 or -errno. */

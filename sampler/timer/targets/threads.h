@@ -28,6 +28,12 @@ struct timer_thread {
 	UT_hash_handle hh;
 };
 
+/*
+ * A process has at most so many entries more than it had threads at once: those of threads that
+ * have ended, and of threads that it has invented.
+ */
+#define TIMER_MAX_ENDED 1024
+
 struct timer_number {
 	pid_t outer, inner;
 };
@@ -50,7 +56,10 @@ struct timer_threads {
 void timer_threads_init(struct timer_process *p, uint64_t first_poll_ns);
 void timer_threads_fini(struct timer_process *p);
 
-/* A thread, which need not be known yet; its name is up to date. */
+/*
+ * A thread, which need not be known yet; its name is up to date. Valid until the next call for the
+ * process.
+ */
 struct timer_thread *timer_thread(struct timer_process *p, pid_t tid);
 /*
  * A new process may still change its name: reads the name again. Returns when that is due the next
