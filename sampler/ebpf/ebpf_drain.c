@@ -423,6 +423,9 @@ static void on_queued(void *context, int kind, const void *data, size_t size)
 		struct sideband_record r = q->record;
 
 		r.path = q->path;
+		/* EVENT_EXEC comes later, when the mappings are the new program's. */
+		if (r.type == SIDEBAND_EXEC && ebpf_find_process(d->targets, r.pid))
+			late_snapshots_hurry(d->late, (uint32_t)r.pid);
 		ebpf_on_sideband(d->targets, &r);
 		break;
 	}
