@@ -78,21 +78,20 @@ static const char *end_of_event(struct slice t)
 	return NULL;
 }
 
-/* Without a time, the line has to go on with a period and an event: "4000000 cycles:u:". */
+/*
+ * Without a time, the line has to go on with a period and an event: "4000000 cycles:u:". It looks
+ * no further than the name of the event, because it is called for each number of a line.
+ */
 static bool begins_event(struct slice t)
 {
-	const char *colon;
 	uint64_t period;
+	size_t n = 0;
 
 	if (parse_u64(&t, &period))
 		skip_spaces(&t);
-	colon = end_of_event(t);
-	if (!colon || colon == t.s || !isalpha((unsigned char)*t.s))
-		return false;
-	for (const char *s = t.s; s < colon; s++)
-		if (is_blank(*s))
-			return false;
-	return true;
+	while (n < t.n && !is_blank(t.s[n]))
+		n++;
+	return n && isalpha((unsigned char)*t.s) && t.s[n - 1] == ':';
 }
 
 /* Parses "pid/tid [cpu] time:" after the comm; tid and cpu may be missing. */

@@ -124,44 +124,68 @@ static void add_frame(struct reader *r, uint32_t frame)
 	r->frames[r->nr_frames++] = frame;
 }
 
+/*
+ * Adds an inlined function. *f is the one before it in the same file, or zero: the file is looked
+ * up once for all functions of a line, because its name may be as long as the line.
+ */
+static void add_inlined_function(struct reader *r, struct import_function *f, struct slice symbol,
+				 struct slice file, bool in_kernel)
+{
+	if (f->inlined) {
+		f->name = name_of(r->p, symbol);
+		f->system_name = string_of(r->p, symbol);
+	} else {
+		*f = function_of(r, symbol, file, in_kernel);
+		f->inlined = true;
+	}
+	add_frame(r, import_frame(r->p, f, 1));
+}
+
 /* perf names the file of inlined functions only at the frame that they are inlined into. */
 static void add_inlined(struct reader *r, struct slice file, bool in_kernel)
 {
+	struct import_function f = { 0 };
 	size_t start = 0;
 
 	for (size_t i = 0; i < r->nr_inlined; i++) {
 		struct slice symbol = { r->inlined.data ? r->inlined.data + start : "",
 					r->inlined_ends[i] - start };
-		struct import_function f = function_of(r, symbol, file, in_kernel);
 
-		f.inlined = true;
-		add_frame(r, import_frame(r->p, &f, 1));
+		add_inlined_function(r, &f, symbol, file, in_kernel);
 		start = r->inlined_ends[i];
 	}
 	r->nr_inlined = r->inlined.size = 0;
 }
 
+/* The last "->" of a text that holds one. */
+static const char *last_arrow(struct slice t)
+{
+	const char *at = t.s + t.n - 2;
+
+	while (memcmp(at, "->", 2))
+		at--;
+	return at;
+}
+
 /*
  * The functions "a->b" of runtime code: perf-map-agent writes b, inlined into a, like that. The
- * innermost comes first.
+ * innermost comes first. What comes after MAX_FRAMES is not looked at.
  */
 static void add_unfolded(struct reader *r, struct perf_script_frame f)
 {
-	const char *arrow;
+	const char *first = memmem(f.symbol.s, f.symbol.n, "->", 2);
+	size_t outermost = first ? (size_t)(first - f.symbol.s) : 0;
+	struct import_function inlined = { 0 };
 
-	while ((arrow = memmem(f.symbol.s, f.symbol.n, "->", 2)) && arrow > f.symbol.s) {
-		const char *last = arrow, *end = f.symbol.s + f.symbol.n;
-		struct import_function inlined;
+	while (outermost && f.symbol.n > outermost && r->nr_frames < MAX_FRAMES) {
+		const char *arrow = last_arrow(f.symbol), *end = f.symbol.s + f.symbol.n;
+		struct slice symbol = { arrow + 2, (size_t)(end - arrow - 2) };
 
-		while ((arrow = memmem(last + 2, (size_t)(end - last - 2), "->", 2)))
-			last = arrow;
-		inlined = function_of(r, (struct slice){ last + 2, (size_t)(end - last - 2) },
-				      f.file, false);
-		inlined.inlined = true;
-		add_frame(r, import_frame(r->p, &inlined, 1));
-		f.symbol.n = (size_t)(last - f.symbol.s);
+		add_inlined_function(r, &inlined, symbol, f.file, false);
+		f.symbol.n = (size_t)(arrow - f.symbol.s);
 	}
-	add_frame(r, find_frame(r, &f));
+	if (r->nr_frames < MAX_FRAMES)
+		add_frame(r, find_frame(r, &f));
 }
 
 static bool is_runtime_code(struct slice file)

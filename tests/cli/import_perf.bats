@@ -62,6 +62,8 @@ folded() { # FILE...: on one line
 	run --separate-stderr "$SPROF" fold y.txt
 	[ "$output" = "app;main;entry_[k];ext4_read_[k] 1" ]
 	[ -z "$stderr" ]
+	printf 'a 1 7 3 cycles:u:\n\t1 f (x)\n\n' >z.txt # the comm is "a 1"
+	[ "$(folded z.txt)" = "a 1;f 3" ]
 }
 
 @test "perf script: runtime code in files of perf inject, and inlined functions of Java" {
@@ -72,6 +74,27 @@ folded() { # FILE...: on one line
 		printf '\t7f03 operator->(Ptr) (/usr/lib/libx.so)\n\n'
 	} >x.txt
 	[ "$(folded x.txt)" = "java;operator->(Ptr);Interp_[j];Lcom/a:::run_[j];Lcom/b:::go_[j];Lcom/c:::at_[j] 1" ]
+}
+
+@test "perf script: a line of numbers, of arrows, or with a long file is read in linear time" {
+	python3 - <<-'END'
+		sample = 'a 1 1.000000: 1 cycles:\n\t1 f (x)\n\n'
+		frame = 'java 7 1.1: 100 cpu-clock:\n\t1 a%s (/tmp/perf-%s.map)\n\n'
+		open('numbers', 'w').write(sample + 'b' + ' 1' * 2000000 + '\n')
+		open('arrows', 'w').write(frame % ('->a' * 1000000, '7'))
+		open('file', 'w').write(frame % ('->a' * 65000, '7' * 4000000))
+	END
+	for f in numbers arrows file; do
+		(
+			ulimit -t 10
+			exec "$SPROF" fold $f >$f.folded 2>$f.err
+		)
+	done
+	[ "$(cat numbers.folded)" = "a;f 1" ]
+	grep 'perf script does not print such: 1, first line 4' numbers.err
+	# Of the stack, 65536 frames are kept; the comm is before them.
+	[ "$(tr ';' '\n' <arrows.folded | wc -l)" -eq 65537 ]
+	[ "$(tr ';' '\n' <file.folded | wc -l)" -eq 65002 ]
 }
 
 @test "perf script: Rust's legacy names are shown as they were written" {
