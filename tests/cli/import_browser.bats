@@ -156,6 +156,27 @@ reads_within() { # CPU-SECONDS FILE
 	reads_within 12 shared.json
 }
 
+@test "Firefox: a prefix that does not come before its stack is ignored, and all stacks together have a limit" {
+	echo '{"meta":{"preprocessedProfileVersion":40},"threads":[{"name":"main","samples":{"stack":[0,1,2]},"stackTable":{"frame":[0,1,2],"prefix":[2,0,1]},
+		"frameTable":{"func":[0,1,2]},"funcTable":{"name":[0,1,2]},"stringArray":["a","b","c"]}]}' >small.json
+	[ "$("$SPROF" fold small.json | paste -sd'|')" = "main;a 1|main;a;b 1|main;a;b;c 1" ]
+	python3 - <<-'END'
+		def write(name, prefixes, samples):
+		    frames = ','.join(['0'] * len(prefixes))
+		    stacks = '"stackTable":{"frame":[' + frames + '],"prefix":[' + ','.join(prefixes) + ']}'
+		    names = '"frameTable":{"func":[0]},"funcTable":{"name":[0]},"stringArray":["a"]'
+		    samples = '"samples":{"stack":[' + ','.join(map(str, samples)) + ']}'
+		    open(name, 'w').write('{"preprocessedProfileVersion":50,"threads":[{' + stacks + ',' + names + ',' + samples + '}]}')
+		write('circle.json', ['0'] * 300000, range(300000))
+		# Of each stack, 65536 frames are kept, and those are the same: they cost no memory.
+		write('deep.json', ['null'] + [str(i) for i in range(365535)], range(65536, 365536))
+	END
+	reads_within 10 circle.json
+	run reads_within 20 deep.json
+	[ "$status" -eq 1 ]
+	[ "$output" = "sprof: cannot read 'deep.json': its stacks are too large" ]
+}
+
 @test "Chrome trace events: ends without a beginning take no longer where other threads have begun much" {
 	local alone among
 	user_ms() { # FILE

@@ -17,7 +17,11 @@
 #include "output/import/named_frames.h"
 #include "output/tree/tree.h"
 
-enum { MAX_DEPTH = 1 << 16 };
+/*
+ * MAX_STACK_FRAMES is the limit for all stacks of a file together, and each byte of the file adds
+ * FRAMES_PER_BYTE: a stack takes few bytes there, however many frames it has.
+ */
+enum { MAX_DEPTH = 1 << 16, MAX_STACK_FRAMES = 1 << 28, FRAMES_PER_BYTE = 16 };
 
 struct tables {
 	struct json_numbers stack_frame, stack_prefix;
@@ -47,6 +51,7 @@ struct reader {
 	struct made made; /* of the shared tables */
 	uint32_t *libs;	  /* strings: paths */
 	size_t nr_libs, libs_capacity;
+	uint64_t nr_stack_frames; /* of all stacks made so far */
 	double interval_ms;
 	double total;
 };
@@ -184,6 +189,10 @@ static uint32_t frame_of(struct reader *r, const struct tables *t, size_t frame,
 	return *known;
 }
 
+/*
+ * In the table, a prefix comes before its stack: the Firefox Profiler relies on that, too. One that
+ * does not is ignored, like one outside the table, so there are no circles.
+ */
 static uint32_t make_stack(struct reader *r, const struct tables *t, size_t stack,
 			   struct made *made)
 {
@@ -199,8 +208,11 @@ static uint32_t make_stack(struct reader *r, const struct tables *t, size_t stac
 
 		frames = xgrow(frames, &capacity, nr + 1, sizeof(*frames));
 		frames[nr++] = frame_of(r, t, frame, made);
-		at = json_numbers_index(&t->stack_prefix, at, t->stack_frame.nr);
+		at = json_numbers_index(&t->stack_prefix, at, at);
 	}
+	r->nr_stack_frames += nr;
+	if (r->nr_stack_frames > MAX_STACK_FRAMES + FRAMES_PER_BYTE * (uint64_t)r->in.data.size)
+		r->in.problem = "its stacks are too large";
 	*known = import_stack(r->in.p, frames, nr);
 	free(frames);
 	return *known;
