@@ -78,3 +78,20 @@ jfr_stacks() { # FILE EVENT [FIELD]: what the JDK's own reader finds
 	run "$SPROF" fold x.jfr
 	[ "$output" = "sprof: cannot read 'x.jfr': it is a damaged JFR file, or one that was never finished" ]
 }
+
+@test "JFR: what chunks may hold without taking bytes is limited for all of them together" {
+	copies() { # NR
+		for _ in $(seq "$1"); do cat one.jfr; done >many.jfr
+	}
+	python3 "$READERS/make_jfr.py" >one.jfr
+	copies 100
+	[ "$("$SPROF" fold many.jfr)" = 'wörk 😀;a.B.outer_[j];a.B.innér_[j] 100' ]
+	# One such chunk has 168421 values of no bytes, of a million that a small file may have.
+	python3 "$READERS/make_jfr.py" flat >one.jfr
+	copies 2
+	[ "$("$SPROF" fold many.jfr)" = 'wörk 😀;a.B.outer_[j];a.B.innér_[j] 2' ]
+	copies 20
+	run "$SPROF" fold many.jfr
+	[ "$status" -eq 1 ]
+	[ "$output" = "sprof: cannot read 'many.jfr': it is a damaged JFR file" ]
+}

@@ -44,7 +44,7 @@ static bool next_event(struct cursor *events, uint64_t *ret_type, struct cursor 
 	return true;
 }
 
-static int read_metadata(struct jfr_chunk *k, uint64_t offset)
+static int read_metadata(struct jfr_chunk *k, uint64_t offset, uint64_t max_steps)
 {
 	struct cursor at = cursor_at(k->data, k->size, offset), body;
 	uint64_t type;
@@ -52,7 +52,7 @@ static int read_metadata(struct jfr_chunk *k, uint64_t offset)
 	if (offset < HEADER_SIZE || at.bad || !next_event(&at, &type, &body) ||
 	    type != METADATA_EVENT)
 		return -EINVAL;
-	return jfr_types_read(&k->types, body, 1000000 + 16 * (uint64_t)k->size);
+	return jfr_types_read(&k->types, body, max_steps);
 }
 
 static void find_pool_classes(struct jfr_chunk *k)
@@ -63,7 +63,7 @@ static void find_pool_classes(struct jfr_chunk *k)
 				k->pool_classes[pool] = &k->types.classes[i];
 }
 
-int jfr_chunk_init(struct jfr_chunk *k, const uint8_t *data, size_t size)
+int jfr_chunk_init(struct jfr_chunk *k, const uint8_t *data, size_t size, uint64_t max_steps)
 {
 	struct cursor c = cursor_at(data, size, 0);
 	uint64_t chunk_size, metadata;
@@ -86,7 +86,7 @@ int jfr_chunk_init(struct jfr_chunk *k, const uint8_t *data, size_t size)
 		return -ENOTSUP;
 	k->cut_off = chunk_size < HEADER_SIZE || chunk_size > size;
 	k->size = k->cut_off ? size : (size_t)chunk_size;
-	err = read_metadata(k, metadata);
+	err = read_metadata(k, metadata, max_steps);
 	find_pool_classes(k);
 	return err;
 }

@@ -40,10 +40,12 @@ struct jfr_event {
 };
 
 /*
- * Reads the header and the metadata of the chunk at the beginning of the data. 0 or -EINVAL, or
- * -ENOTSUP for a version or a form of numbers that is not read. Call jfr_chunk_fini() in any case.
+ * Reads the header and the metadata of the chunk at the beginning of the data. `max_steps` limits
+ * how many values of the chunk are read later; types.steps_left says what is left of it. 0 or
+ * -EINVAL, or -ENOTSUP for a version or a form of numbers that is not read. Call jfr_chunk_fini()
+ * in any case.
  */
-int jfr_chunk_init(struct jfr_chunk *k, const uint8_t *data, size_t size);
+int jfr_chunk_init(struct jfr_chunk *k, const uint8_t *data, size_t size, uint64_t max_steps);
 void jfr_chunk_fini(struct jfr_chunk *k);
 
 /* Finds all constants of the chunk. 0 or -EINVAL. */

@@ -29,6 +29,7 @@ struct reader {
 	uint64_t nr_events[NR_JFR_WORDS];
 	enum jfr_word event, allocation; /* which are shown; JFR_OTHER: none */
 	uint64_t totals[NR_COLUMNS];
+	uint64_t steps_left; /* values that may still be read from all chunks together */
 	bool cut_off;
 	const char *problem; /* NULL: there is none */
 };
@@ -143,6 +144,7 @@ static void read_chunk(struct reader *r, struct jfr_chunk *k)
 	m->end_ns = end > m->end_ns ? end : m->end_ns;
 	read_events(r, &stacks, true);
 	read_events(r, &stacks, false);
+	r->steps_left = k->types.steps_left;
 	jfr_stacks_fini(&stacks);
 }
 
@@ -153,7 +155,8 @@ static void read_chunks(struct reader *r, void (*read)(struct reader *, struct j
 
 	while (at < r->data.size && !r->problem) {
 		struct jfr_chunk k;
-		int err = jfr_chunk_init(&k, (const uint8_t *)r->data.data + at, r->data.size - at);
+		int err = jfr_chunk_init(&k, (const uint8_t *)r->data.data + at, r->data.size - at,
+					 r->steps_left);
 
 		/* A JVM that was killed leaves a last chunk without its end. */
 		r->cut_off |= k.cut_off || (err && at);
@@ -208,6 +211,7 @@ static int read_file(struct reader *r, const struct import_opts *opts)
 {
 	int err = 0;
 
+	r->steps_left = 1000000 + 16 * (uint64_t)r->data.size;
 	read_chunks(r, count_events);
 	if (!r->problem)
 		err = choose_events(r, opts->event);

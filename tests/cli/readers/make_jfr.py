@@ -52,10 +52,11 @@ if damage == "nested":  # an object of no bytes that contains itself, many times
     CLASSES[20][1].append(("more", 22, False, False))
 if damage == "endless":  # an array of objects of no bytes
     CLASSES[20][1].append(("more", 22, False, True))
-if damage == "wide":  # objects of no bytes with fields of no bytes, 20 to the power of 12
-    for i in range(30, 42):
+if damage in ("wide", "flat"):  # objects of no bytes with fields of no bytes, 20 to the power of 12, or of 4
+    last = 42 if damage == "wide" else 34
+    for i in range(30, last):
         CLASSES[i] = ("W", [("x", i + 1, False, False)] * 20)
-    CLASSES[42] = ("W", [])
+    CLASSES[last] = ("W", [])
     CLASSES[20][1].append(("more", 30, False, False))
 
 strings, ids = [], {}
