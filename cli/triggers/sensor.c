@@ -169,14 +169,20 @@ void sensor_add_path(const struct sensor *s, struct buffer *b)
 		      before + 2);
 }
 
+static int open_path(const char *path, int flags)
+{
+	int fd = open(path, flags | O_CLOEXEC | O_NONBLOCK);
+
+	return fd < 0 ? -errno : fd;
+}
+
 static int open_file(const struct sensor *s, int flags)
 {
 	struct buffer path = { 0 };
 	int fd;
 
 	sensor_add_path(s, &path);
-	fd = open(buffer_cstring(&path), flags | O_CLOEXEC | O_NONBLOCK);
-	fd = fd < 0 ? -errno : fd;
+	fd = open_path(buffer_cstring(&path), flags);
 	buffer_fini(&path);
 	return fd;
 }
@@ -202,46 +208,117 @@ static bool ask_kernel(struct sensor *s)
 	return true;
 }
 
-/* Returns false if the process has ended, or the file has another form. */
-static bool read_value(const struct sensor *s, uint64_t *ret_value)
+/* Reads a file of the kernel from its beginning. Returns false if what it is about is gone. */
+static bool read_text(int fd, char text[TEXT_SIZE])
 {
-	char text[TEXT_SIZE];
-	ssize_t size = pread(s->fd, text, sizeof(text) - 1, 0);
+	ssize_t size = pread(fd, text, TEXT_SIZE - 1, 0);
 
 	if (size <= 0)
 		return false;
 	text[size] = '\0';
-	return readings[s->spec->kind][subject_of(s)].read(s, text, ret_value);
+	return true;
 }
 
-int sensor_open(struct sensor *s, const struct trigger_spec *spec, pid_t pid, const char *cgroup)
+/* Returns false if what is watched is gone, or the file has another form. */
+static bool read_value(const struct sensor *s, uint64_t *ret_value)
+{
+	char text[TEXT_SIZE];
+
+	return read_text(s->fd, text) &&
+	       readings[s->spec->kind][subject_of(s)].read(s, text, ret_value);
+}
+
+static bool read_outer(const struct sensor *s, uint64_t *ret_kills)
+{
+	char text[TEXT_SIZE];
+
+	return s->outer_fd >= 0 && read_text(s->outer_fd, text) && read_kills(s, text, ret_kills);
+}
+
+/*
+ * Opens the count of kills of the parent cgroup, which includes those of the cgroup itself. The
+ * root cgroup has no such file; the machine's count stands for it.
+ */
+static void open_outer(struct sensor *s)
+{
+	const char *slash = strrchr(s->cgroup, '/');
+	char *path;
+
+	assert(slash);
+	path = xasprintf("%.*s/memory.events", (int)(slash - s->cgroup), s->cgroup);
+	s->outer_fd = open_path(path, O_RDONLY);
+	if (s->outer_fd < 0)
+		s->outer_fd = open_path("/proc/vmstat", O_RDONLY);
+	free(path);
+	if (read_outer(s, &s->outer) || s->outer_fd < 0)
+		return;
+	close(s->outer_fd);
+	s->outer_fd = -1;
+}
+
+/* Returns how many kills there were around the cgroup since the last look. */
+static uint64_t count_outer(struct sensor *s)
+{
+	uint64_t before = s->outer, kills;
+
+	if (!read_outer(s, &kills))
+		return 0;
+	s->outer = kills;
+	return kills > before ? kills - before : 0;
+}
+
+/* Opens the file of what is watched, and looks whether it has a value. 0 or -errno. */
+static int watch(struct sensor *s)
 {
 	uint64_t value;
 
-	*s = (struct sensor){ .spec = spec, .pid = pid, .fd = -1 };
-	s->cgroup = cgroup ? xstrdup(cgroup) : NULL;
-	assert(readings[spec->kind][subject_of(s)].file);
-	if (spec->kind == TRIGGER_PRESSURE && ask_kernel(s))
+	if (s->spec->kind == TRIGGER_PRESSURE && ask_kernel(s))
 		return 0;
 	s->fd = open_file(s, O_RDONLY);
 	if (s->fd < 0)
 		return s->fd;
+	if (s->spec->kind == TRIGGER_OOM && s->cgroup)
+		open_outer(s);
 	return read_value(s, &value) ? 0 : -ENODATA;
+}
+
+int sensor_open(struct sensor *s, const struct trigger_spec *spec, pid_t pid, const char *cgroup)
+{
+	*s = (struct sensor){ .spec = spec, .pid = pid, .fd = -1, .outer_fd = -1 };
+	s->cgroup = cgroup ? xstrdup(cgroup) : NULL;
+	assert(readings[spec->kind][subject_of(s)].file);
+	return watch(s);
+}
+
+/* Forgets what was counted, too: a new cgroup of the same path has counts of its own. */
+static void end(struct sensor *s)
+{
+	if (s->fd >= 0)
+		close(s->fd);
+	if (s->outer_fd >= 0)
+		close(s->outer_fd);
+	s->fd = s->outer_fd = -1;
+	s->is_polled = s->has_count = false;
+	s->growth = (struct growth){ 0 };
+	s->state.over_since_ns = 0;
 }
 
 void sensor_close(struct sensor *s)
 {
-	if (s->fd >= 0)
-		close(s->fd);
+	end(s);
 	free(s->cgroup);
-	s->fd = -1;
 	s->cgroup = NULL;
 }
 
-static void end(struct sensor *s)
+/* Watches a new cgroup of the same path. A process stays ended, as numbers are used again. */
+static bool watch_again(struct sensor *s)
 {
-	close(s->fd);
-	s->fd = -1;
+	if (!s->cgroup)
+		return false;
+	if (!watch(s))
+		return true;
+	end(s);
+	return false;
 }
 
 /*
@@ -269,6 +346,19 @@ static bool kernel_tells(struct sensor *s, uint64_t now_ns)
 				now_ns);
 }
 
+/*
+ * The cgroup is gone, perhaps with the kill that its trigger waits for: a service whose only
+ * process was killed is removed before its count is read again. So a kill around it since the last
+ * look counts as its own. If a sibling lost a process in that very second, the trigger fires
+ * without need, and a segment too many is kept.
+ */
+static bool last_kill(struct sensor *s, uint64_t nr_around, uint64_t now_ns)
+{
+	end(s);
+	s->value = nr_around;
+	return trigger_happened(&s->state, nr_around > 0, now_ns);
+}
+
 static bool count_grew(struct sensor *s, uint64_t count, uint64_t now_ns)
 {
 	bool grew = s->has_count && count > s->count;
@@ -281,16 +371,16 @@ static bool count_grew(struct sensor *s, uint64_t count, uint64_t now_ns)
 
 bool sensor_fires(struct sensor *s, uint64_t now_ns)
 {
-	uint64_t value;
+	uint64_t value, nr_around;
 
-	if (s->fd < 0)
-		return false;
+	if (s->fd < 0 && !watch_again(s))
+		return trigger_happened(&s->state, false, now_ns); /* what is gone is calm */
 	if (s->is_polled)
 		return kernel_tells(s, now_ns);
-	if (!read_value(s, &value)) {
-		end(s);
-		return false;
-	}
+	/* First, so that a kill between the two reads is in the cgroup's own count. */
+	nr_around = count_outer(s);
+	if (!read_value(s, &value))
+		return last_kill(s, nr_around, now_ns);
 	switch (s->spec->kind) {
 	case TRIGGER_OOM: return count_grew(s, value, now_ns);
 	case TRIGGER_MEMORY:
@@ -319,6 +409,8 @@ void sensor_describe(const struct sensor *s, struct buffer *b)
 	if (s->spec->kind == TRIGGER_OOM) {
 		buffer_add_string(b, "the kernel killed a process for lack of memory in ");
 		add_subject(s, b);
+		if (s->cgroup && s->fd < 0)
+			buffer_add_string(b, ", which is gone, or next to it");
 		return;
 	}
 	add_subject(s, b);

@@ -125,6 +125,25 @@ void triggers_free(struct triggers *t)
 	free(t);
 }
 
+/* Says that a cgroup has gone, or that there is one of its path again. */
+static void say_change(const struct sensor *s, bool was_watched)
+{
+	if (!s->cgroup || was_watched == (s->fd >= 0))
+		return;
+	if (was_watched)
+		log_info("the trigger '%s' waits: cgroup '%s' is gone", s->spec->text, s->cgroup);
+	else
+		log_info("the trigger '%s' watches cgroup '%s' again", s->spec->text, s->cgroup);
+}
+
+static bool look(struct sensor *s, uint64_t now_ns)
+{
+	bool was_watched = s->fd >= 0, fires = sensor_fires(s, now_ns);
+
+	say_change(s, was_watched);
+	return fires;
+}
+
 const char *triggers_poll(struct triggers *t, uint64_t now_ns)
 {
 	bool fired = false;
@@ -136,7 +155,7 @@ const char *triggers_poll(struct triggers *t, uint64_t now_ns)
 	for (size_t i = 0; i < t->nr; i++) {
 		struct sensor *s = &t->sensors[i];
 
-		if (!sensor_fires(s, now_ns))
+		if (!look(s, now_ns))
 			continue;
 		t->nr_fired++;
 		fired = true;

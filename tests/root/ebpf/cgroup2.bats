@@ -13,6 +13,12 @@ setup_file() {
 		mkdir /sys/fs/cgroup/work /sys/fs/cgroup/idle
 		echo $((64 << 20)) >/sys/fs/cgroup/work/memory.max
 		ls /sys/fs/cgroup/work
+		mkdir /sys/fs/cgroup/slice
+		echo "+cpu +memory" >/sys/fs/cgroup/slice/cgroup.subtree_control
+		shop=/sys/fs/cgroup/slice/shop
+		mkdir \$shop
+		echo $((64 << 20)) >\$shop/memory.max
+		in_shop() { sh -c 'echo \$\$ >/sys/fs/cgroup/slice/shop/cgroup.procs && exec "\$@"' - "\$@"; }
 		in_group() { sh -c 'echo \$\$ >/sys/fs/cgroup/work/cgroup.procs && exec "\$@"' - "\$@"; }
 		comes() { # TEXT: for at most 40 s
 			n=0
@@ -21,7 +27,8 @@ setup_file() {
 		}
 		$SPROF record --source ebpf --continuous flight --segment 1h -F 19 --cgroup /work --trigger-rate 199 --trigger-for 5s \
 			--trigger memory@/work=40M,memory@/idle=40M,cpu@/work=60%:2s,cpu@/idle=60%:2s \
-			--trigger psi@/work=cpu:some:20%,psi@/idle=cpu:some:20%,oom@/work,oom@/idle 2>log &
+			--trigger psi@/work=cpu:some:20%,psi@/idle=cpu:some:20%,oom@/work,oom@/idle \
+			--trigger oom@/slice/shop,psi@/slice/shop=memory:full:90%,cpu@/slice/shop=60%:2s 2>log &
 		recorder=\$!
 		n=0
 		until ls flight/*.data >/dev/null 2>&1 || [ \$n -ge 300 ]; do sleep 0.2; n=\$((n + 1)); done
@@ -43,6 +50,22 @@ setup_file() {
 		in_group dd if=/dev/zero of=/dev/null bs=200M count=1
 		comes 'trigger oom@/work: the kernel killed a process for lack of memory in cgroup'
 		cat /sys/fs/cgroup/work/memory.events /sys/fs/cgroup/work/cpu.pressure
+		echo "@@ removed"
+		in_shop dd if=/dev/zero of=/dev/null bs=200M count=1
+		n=0
+		until rmdir \$shop || [ \$n -ge 100 ]; do sleep 0.1; n=\$((n + 1)); done
+		comes 'trigger oom@/slice/shop: the kernel killed a process for lack of memory in cgroup'
+		for kind in oom@/slice/shop psi@/slice/shop=memory:full:90% cpu@/slice/shop=60%:2s; do
+			comes "the trigger '\$kind' waits: cgroup '\$shop' is gone"
+		done
+		echo "@@ again"
+		mkdir \$shop
+		for kind in oom@/slice/shop psi@/slice/shop=memory:full:90% cpu@/slice/shop=60%:2s; do
+			comes "the trigger '\$kind' watches cgroup '\$shop' again"
+		done
+		in_shop $TARGETS/shares_static 60000 >/dev/null &
+		comes 'trigger cpu@/slice/shop=60%:2s: cgroup'
+		killall shares_static
 		kill -INT \$recorder
 		wait \$recorder
 		echo "@@ log"
@@ -81,6 +104,18 @@ setup_file() {
 
 @test "and not for what another cgroup does" {
 	! grep -q '@/idle.*: cgroup' log || false
+}
+
+@test "a trigger fires for the kill that empties its cgroup, which is removed at once" {
+	cat log removed
+	grep -q "trigger oom@/slice/shop: the kernel killed a process for lack of memory in cgroup /sys/fs/cgroup/slice/shop" log
+}
+
+@test "a cgroup that is removed and made again is watched again" {
+	cat log removed again
+	[ "$(grep -cE "the trigger '(oom|psi|cpu)@/slice/shop.*' waits: cgroup '/sys/fs/cgroup/slice/shop' is gone" log)" = 3 ]
+	[ "$(grep -cE "the trigger '(oom|psi|cpu)@/slice/shop.*' watches cgroup '/sys/fs/cgroup/slice/shop' again" log)" = 3 ]
+	grep -Eq "trigger cpu@/slice/shop=60%:2s: cgroup /sys/fs/cgroup/slice/shop took [0-9.]*% of a CPU" log
 }
 
 @test "each is a mark, and what was before and after it is kept" {

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -138,6 +139,111 @@ static void nonsense_is_no_number(void **state)
 	trigger_specs_fini(&t);
 }
 
+/* Has the folder that was opened end as the kernel ends a cgroup: no open file of it has text. */
+static void remove_group(const char *name, const char *file)
+{
+	char *path = xasprintf("%s/%s", name, file);
+
+	put(path, "");
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(rmdir(name), 0);
+	free(path);
+}
+
+static void a_cgroup_that_is_made_again_is_watched_again(void **state)
+{
+	struct trigger_specs t = spec("oom");
+	char *group = xasprintf("%s/shop", (char *)*state);
+	struct sensor s;
+
+	put("memory.events", "oom 9\noom_kill 7\n");
+	assert_int_equal(mkdir("shop", 0755), 0);
+	put("shop/memory.events", "oom 1\noom_kill 1\n");
+	assert_int_equal(sensor_open(&s, &t.list[0], 0, group), 0);
+	assert_false(sensor_fires(&s, 10 * S));
+	remove_group("shop", "memory.events");
+	assert_false(sensor_fires(&s, 11 * S));
+	assert_int_equal(s.fd, -1);
+	assert_false(sensor_fires(&s, 12 * S));
+	assert_int_equal(mkdir("shop", 0755), 0);
+	assert_false(sensor_fires(&s, 13 * S)); /* its controllers come later */
+	put("shop/memory.events", "oom 5\noom_kill 5\n");
+	assert_false(sensor_fires(&s, 14 * S)); /* those were before */
+	assert_true(s.fd >= 0);
+	put("shop/memory.events", "oom 6\noom_kill 6\n");
+	assert_true(sensor_fires(&s, 15 * S));
+	assert_says(&s, "in cgroup ");
+	sensor_close(&s);
+	free(group);
+	trigger_specs_fini(&t);
+}
+
+static void cpu_time_of_a_cgroup_that_is_made_again_begins_anew(void **state)
+{
+	struct trigger_specs t = spec("cpu=150%:2s");
+	char *group = xasprintf("%s/shop", (char *)*state);
+	struct sensor s;
+
+	assert_int_equal(mkdir("shop", 0755), 0);
+	put("shop/cpu.stat", "usage_usec 1000000\n");
+	assert_int_equal(sensor_open(&s, &t.list[0], 0, group), 0);
+	assert_false(sensor_fires(&s, 10 * S));
+	remove_group("shop", "cpu.stat");
+	assert_false(sensor_fires(&s, 11 * S));
+	assert_int_equal(mkdir("shop", 0755), 0);
+	put("shop/cpu.stat", "usage_usec 9000000\n");
+	assert_false(sensor_fires(&s, 12 * S));
+	put("shop/cpu.stat", "usage_usec 10900000\n");
+	assert_false(sensor_fires(&s, 13 * S));
+	put("shop/cpu.stat", "usage_usec 12800000\n");
+	assert_true(sensor_fires(&s, 14 * S));
+	assert_says(&s, "took 190.0% of a CPU");
+	sensor_close(&s);
+	free(group);
+	trigger_specs_fini(&t);
+}
+
+static void the_kill_that_removes_its_cgroup_fires(void **state)
+{
+	struct trigger_specs t = spec("oom");
+	char *group = xasprintf("%s/shop", (char *)*state);
+	struct sensor s;
+
+	put("memory.events", "oom_kill 7\n");
+	assert_int_equal(mkdir("shop", 0755), 0);
+	put("shop/memory.events", "oom_kill 0\n");
+	assert_int_equal(sensor_open(&s, &t.list[0], 0, group), 0);
+	assert_false(sensor_fires(&s, 10 * S));
+	put("memory.events", "oom_kill 8\n");
+	remove_group("shop", "memory.events");
+	assert_true(sensor_fires(&s, 11 * S));
+	assert_says(&s, "/shop, which is gone, or next to it");
+	sensor_close(&s);
+	free(group);
+	trigger_specs_fini(&t);
+}
+
+static void a_kill_next_to_a_cgroup_does_not_fire(void **state)
+{
+	struct trigger_specs t = spec("oom");
+	char *group = xasprintf("%s/shop", (char *)*state);
+	struct sensor s;
+
+	put("memory.events", "oom_kill 7\n");
+	assert_int_equal(mkdir("shop", 0755), 0);
+	put("shop/memory.events", "oom_kill 0\n");
+	assert_int_equal(sensor_open(&s, &t.list[0], 0, group), 0);
+	put("memory.events", "oom_kill 8\n");
+	assert_false(sensor_fires(&s, 10 * S)); /* while it is there */
+	remove_group("shop", "memory.events");
+	assert_false(sensor_fires(&s, 11 * S)); /* at a look before */
+	put("memory.events", "oom_kill 9\n");
+	assert_false(sensor_fires(&s, 12 * S)); /* after it has gone */
+	sensor_close(&s);
+	free(group);
+	trigger_specs_fini(&t);
+}
+
 static void a_process_that_has_ended_fires_no_more(void **state)
 {
 	struct trigger_specs cpu = spec("cpu=1%:1s"), memory = spec("memory=1K");
@@ -159,6 +265,8 @@ static void a_process_that_has_ended_fires_no_more(void **state)
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 	assert_false(sensor_fires(&s, 100 * S));
+	assert_int_equal(s.fd, -1);
+	assert_false(sensor_fires(&s, 101 * S)); /* and is not looked for */
 	assert_int_equal(s.fd, -1);
 	sensor_close(&s);
 	sensor_close(&m);
@@ -202,6 +310,10 @@ int main(void)
 		IN_DIRECTORY(kills_in_a_cgroup),
 		IN_DIRECTORY(a_cgroup_without_the_file_is_refused),
 		IN_DIRECTORY(nonsense_is_no_number),
+		IN_DIRECTORY(a_cgroup_that_is_made_again_is_watched_again),
+		IN_DIRECTORY(cpu_time_of_a_cgroup_that_is_made_again_begins_anew),
+		IN_DIRECTORY(the_kill_that_removes_its_cgroup_fires),
+		IN_DIRECTORY(a_kill_next_to_a_cgroup_does_not_fire),
 		IN_DIRECTORY(a_process_that_has_ended_fires_no_more),
 		IN_DIRECTORY(the_machine_can_be_watched),
 	};
