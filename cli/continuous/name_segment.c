@@ -34,9 +34,12 @@
 #include "core/segments/segment_sink.h"
 #include "core/untrusted/remote_read.h"
 #include "sampler/ebpf/source_ebpf.h"
+#include "symbolizer/lookup/debuginfod.h"
 #include "symbolizer/symbolizer.h"
 
 #define MAX_NAMING_NS (120ull * 1000 * 1000 * 1000)
+/* For debug files: a child that is killed while it fetches one leaves a part of it behind. */
+#define MAX_FETCHING_NS (MAX_NAMING_NS / 2)
 #define NICE 10
 #define NAMES_LIMITED 2 /* exit status of a child: some names are missing for lack of memory */
 
@@ -203,8 +206,11 @@ static void limit_memory(const struct memory_shares *memory, struct sandbox *san
 static uint64_t name_all(const struct naming_parts *parts, struct profile *segment)
 {
 	struct lookup l = { .parts = parts, .profile = segment, .beside = true };
-	uint64_t nr_limited = name_beside(parts, segment);
+	uint64_t nr_limited;
 
+	if (parts->debuginfod)
+		debuginfod_limit(parts->debuginfod, MAX_FETCHING_NS);
+	nr_limited = name_beside(parts, segment);
 	return nr_limited + look_up(&l, segment);
 }
 

@@ -25,9 +25,17 @@ int debuginfod_open(debuginfod_progress *progress, void *context, struct debugin
 void debuginfod_close(struct debuginfod *d);
 
 /*
+ * From now on all fetches together may take `max_ns`, a second more or less. There is no limit
+ * unless this is called.
+ */
+void debuginfod_limit(struct debuginfod *d, uint64_t max_ns);
+
+/*
  * Fetches the debug file of a build-id, for the binary called `name`. A descriptor or -errno;
- * -ENOENT where no server has it. Where no server can be reached, that is reported once and none is
- * asked again.
+ * -ENOENT where no server has it, or no time is left. Where no server can be reached, that is
+ * reported once and none is asked again. -EFBIG: the file is too large; -ETIME: the time is over. A
+ * file that was too large, or took half of the time or more, is not asked for again for an hour, by
+ * this process and by children that it forked after debuginfod_open().
  */
 int debuginfod_fetch(struct debuginfod *d, const char *name, const uint8_t *build_id, size_t size);
 

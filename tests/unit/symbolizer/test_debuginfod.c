@@ -5,7 +5,9 @@
 #include "tests/unit/symbol_fixture.h"
 
 #include <signal.h>
+#include <sys/wait.h>
 
+#include "core/base/clock.h"
 #include "core/base/log.h"
 #include "symbolizer/lookup/debuginfod.h"
 
@@ -16,12 +18,27 @@ const char *__asan_default_options(void)
 	return "detect_leaks=0";
 }
 
-/* Serves DIR/www on a free port, writes each request to DIR/requests, and prints its port. */
+/*
+ * Serves DIR/www on a free port, writes each request to DIR/requests, and prints its port. With a
+ * file DIR/slow, each answer takes hours.
+ */
 static const char server[] =
-	"import functools, http.server, os, sys\n"
+	"import functools, http.server, os, sys, time\n"
 	"class Handler(http.server.SimpleHTTPRequestHandler):\n"
 	"    def log_message(self, *args):\n"
 	"        open(sys.argv[1] + '/requests', 'a').write(self.path + '\\n')\n"
+	"    def do_GET(self):\n"
+	"        if not os.path.exists(sys.argv[1] + '/slow'):\n"
+	"            return super().do_GET()\n"
+	"        self.send_response(200)\n"
+	"        self.send_header('Content-Length', '1000000000')\n"
+	"        self.end_headers()\n"
+	"        try:\n"
+	"            while True:\n"
+	"                self.wfile.write(bytes(1000))\n"
+	"                time.sleep(0.02)\n"
+	"        except OSError:\n"
+	"            pass\n"
 	"handler = functools.partial(Handler, directory=sys.argv[1] + '/www')\n"
 	"httpd = http.server.HTTPServer(('127.0.0.1', 0), handler)\n"
 	"print(httpd.server_port, os.getpid(), flush=True)\n"
@@ -239,6 +256,48 @@ static void server_that_does_not_answer_is_asked_once(void **state)
 	profile_free(p);
 }
 
+/* What a child gets that asks for a debug file and may take max_ns: 0 or -errno. */
+static int fetch_in_child(struct debuginfod *d, const uint8_t id[20], uint64_t max_ns)
+{
+	pid_t pid = fork();
+	int status, fd;
+
+	if (!pid) {
+		debuginfod_limit(d, max_ns);
+		fd = debuginfod_fetch(d, "program", id, 20);
+		_exit(fd < 0 ? -fd : 0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	return -WEXITSTATUS(status);
+}
+
+static void slow_file_is_not_fetched_by_later_children(void **state)
+{
+	struct fixture *f = *state;
+	const uint8_t id[20] = { 1 }, other[20] = { 2 };
+	struct debuginfod *d;
+
+	if (!f->usable)
+		skip();
+	write_text(f->dir, "slow", "");
+	assert_int_equal(debuginfod_open(NULL, NULL, &d), 0);
+	/* A child without time asks nothing, and that says nothing about the file. */
+	assert_int_equal(fetch_in_child(d, id, 0), -ENOENT);
+	assert_int_equal(nr_requests(f), 0);
+	assert_int_equal(fetch_in_child(d, id, NS_PER_S), -ETIME);
+	assert_int_equal(nr_requests(f), 1);
+	/* No part of it is left. The library's own memory of it is in the same folder. */
+	shell("test -d '%s/cache' && test -z \"$(find '%s/cache' -name 'debuginfo.*')\"", f->dir,
+	      f->dir);
+	shell("rm -rf '%s/cache'", f->dir);
+	assert_int_equal(fetch_in_child(d, id, NS_PER_S), -ENOENT);
+	assert_int_equal(nr_requests(f), 1);
+	assert_int_equal(fetch_in_child(d, other, NS_PER_S), -ETIME);
+	assert_int_equal(nr_requests(f), 2);
+	debuginfod_close(d);
+}
+
 static void without_servers_it_is_an_error(void **state)
 {
 	struct debuginfod *d;
@@ -259,6 +318,8 @@ int main(void)
 						teardown),
 		cmocka_unit_test_setup_teardown(file_of_another_build_is_refused, setup, teardown),
 		cmocka_unit_test_setup_teardown(server_that_does_not_answer_is_asked_once, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(slow_file_is_not_fetched_by_later_children, setup,
 						teardown),
 		cmocka_unit_test(without_servers_it_is_an_error),
 	};
