@@ -2,8 +2,8 @@
  * libunwind's remote interface asks for everything by callbacks. For each function it gets a search
  * table of one entry, at an address that no program has: the FDE that our list of functions found.
  *
- * libunwind's cache keeps one rule for each pc, although the rule of a return address is that of the
- * call before it. So each step is a walk of its own that begins where the rule is looked up.
+ * libunwind's cache keeps one rule for each pc, although the rule of a return address is that of
+ * the call before it. So each step is a walk of its own that begins where the rule is looked up.
  */
 #include "sampler/walk/libunwind_walk.h"
 
