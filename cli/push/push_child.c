@@ -35,7 +35,7 @@
 struct push_child {
 	const struct push_record_opts *opts;
 	pid_t pid;   /* 0: the sender has ended */
-	int control; /* writing to it never waits */
+	int control; /* writing to it never waits; -1: closed */
 	bool is_behind;
 };
 
@@ -179,17 +179,28 @@ int push_child_new(const struct push_record_opts *opts, struct push_child **ret_
 	return 0;
 }
 
+static void close_control(struct push_child *c)
+{
+	if (c->control >= 0)
+		close(c->control);
+	c->control = -1;
+}
+
 /* A path and its NUL are at most PIPE_BUF bytes, so the pipe takes all of it or nothing. */
 void push_child_begin(struct push_child *c, const char *path)
 {
-	int err = c ? full_write(c->control, path, strlen(path) + 1) : 0;
+	int err;
 
+	if (!c || c->control < 0)
+		return;
+	err = full_write_pipe(c->control, path, strlen(path) + 1);
 	if (err == -EAGAIN && !c->is_behind)
 		log_warning("pushing is far behind: '%s' is not pushed", path);
-	else if (err && err != -EAGAIN)
-		log_warning("the process that pushes has ended");
-	if (c)
-		c->is_behind = err == -EAGAIN;
+	c->is_behind = err == -EAGAIN;
+	if (err && err != -EAGAIN) {
+		log_warning("the process that pushes has ended: nothing more is pushed");
+		close_control(c);
+	}
 }
 
 static bool wait_for(struct push_child *c, uint64_t until_ns, int *ret_status)
@@ -211,8 +222,7 @@ int push_child_end(struct push_child *c)
 
 	if (!c)
 		return 0;
-	close(c->control);
-	c->control = -1;
+	close_control(c);
 	/* Two requests: the one under way, and the last one. */
 	limit_ms = 2ull * (c->opts->opts.timeout_ms + c->opts->opts.retry_ms) + FINISH_MS;
 	if (!wait_for(c, monotonic_ns() + limit_ms * 1000000, &status)) {
@@ -228,8 +238,7 @@ void push_child_free(struct push_child *c)
 
 	if (!c)
 		return;
-	if (c->control >= 0)
-		close(c->control);
+	close_control(c);
 	/* Without a recording the reader ends when `control` does, and the sender after it. */
 	if (c->pid && !wait_for(c, monotonic_ns() + 2000000000u, &status)) {
 		kill(c->pid, SIGKILL);

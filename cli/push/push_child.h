@@ -19,8 +19,9 @@ int push_child_new(const struct push_record_opts *opts, struct push_child **ret_
 
 /*
  * Tells the children of a recording that begins, or that is finished if opts->finished. Never
- * waits: if hundreds of recordings wait to be pushed, this one is left out, with a warning. `child`
- * may be NULL here and below.
+ * waits: if hundreds of recordings wait to be pushed, this one is left out, with a warning. If the
+ * children have ended, it says so once, and nothing more is pushed. `child` may be NULL here and
+ * below.
  */
 void push_child_begin(struct push_child *child, const char *path);
 

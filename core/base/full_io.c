@@ -2,7 +2,10 @@
 #include "core/base/full_io.h"
 
 #include <errno.h>
+#include <pthread.h>
+#include <signal.h>
 #include <sys/types.h>
+#include <time.h>
 #include <unistd.h>
 
 /* What to do after a call returned n. > 0: go on behind n bytes; 0: call again; < 0: give up. */
@@ -49,4 +52,22 @@ int full_write_at(int fd, const void *data, size_t size, uint64_t offset)
 		at += (size_t)n;
 	}
 	return 0;
+}
+
+int full_write_pipe(int fd, const void *data, size_t size)
+{
+	const struct timespec no_time = { 0 };
+	sigset_t signals, before, pending;
+	int err;
+
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGPIPE);
+	sigpending(&pending);
+	pthread_sigmask(SIG_BLOCK, &signals, &before);
+	err = full_write(fd, data, size);
+	/* The signal of write(2) waits for this thread now. One that waited before is not ours. */
+	if (err == -EPIPE && !sigismember(&pending, SIGPIPE))
+		sigtimedwait(&signals, NULL, &no_time);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return err;
 }

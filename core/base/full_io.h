@@ -13,5 +13,10 @@ int full_read_at(int fd, void *to, size_t size, uint64_t offset);
 /* Writes all bytes at the file's offset. 0 or -errno; -EIO if nothing more can be written. */
 int full_write(int fd, const void *data, size_t size);
 int full_write_at(int fd, const void *data, size_t size, uint64_t offset);
+/*
+ * As full_write(), into a pipe to a child that may have been killed: -EPIPE then, and no SIGPIPE.
+ * No handler is set, so programs that this process starts inherit nothing.
+ */
+int full_write_pipe(int fd, const void *data, size_t size);
 
 #endif

@@ -27,6 +27,10 @@ same_self() {
 	python3 "$RECEIVERS/pushed.py" self taken | grep -v ' marker$' | diff want -
 }
 
+segments() { # FOLDER
+	ls "$1"/*.data 2>/dev/null
+}
+
 @test "what is recorded is pushed every second and at the end, each sample once" {
 	record --push "otlp+http://127.0.0.1:$PORT" --label service=shop
 	[ "$status" -eq 0 ]
@@ -182,4 +186,45 @@ same_self() {
 	cat log
 	grep -q "cannot open 'x.data/sprof-" log
 	[ "$(ls taken/*.json | wc -l)" -ge 2 ]
+}
+
+# bats test_tags=full
+@test "a flight recorder goes on where a process that pushes is killed, and says so once" {
+	[ "$("$SPROF" doctor | grep -c '^\(ebpf\|perf\)  *OK')" -gt 0 ] || skip "needs the source ebpf or perf"
+	local recorder reader sender killed nr segment status
+	"$TARGETS/inlined" 600000 >/dev/null 3>&- &
+	PROGRAM=$!
+	for killed in reader sender; do
+		"$SPROF" record --continuous $killed.data --segment 500ms -F 500 \
+			--push "otlp+http://127.0.0.1:$PORT" -p $PROGRAM 3>&- 2>log &
+		recorder=$!
+		until [ "$(segments $killed.data | wc -l)" -ge 3 ]; do
+			kill -0 $recorder
+			sleep 0.05
+		done
+		reader=$(ps -o pid=,ni= --ppid "$(pgrep -d, -P $recorder -x sprof)" | awk '$2 == 19 { print $1 }')
+		[ -n "$reader" ]
+		sender=$(ps -o ppid= -p $reader | tr -d ' ')
+		kill -9 ${!killed}
+		until grep -q 'the process that pushes has ended: nothing more is pushed' log; do
+			kill -0 $recorder
+			sleep 0.05
+		done
+		nr=$(segments $killed.data | wc -l)
+		until [ "$(segments $killed.data | wc -l)" -ge $((nr + 4)) ]; do
+			kill -0 $recorder
+			sleep 0.05
+		done
+		status=0
+		kill -INT $recorder
+		wait $recorder || status=$?
+		cat log
+		[ $status -eq 1 ] # not all was pushed
+		[ "$(grep -c 'the process that pushes has ended' log)" -eq 1 ]
+		nr=$(segments $killed.data | wc -l)
+		grep -q " samples in $nr segments, 0 lost" log
+		for segment in $(segments $killed.data); do
+			"$SPROF" info --json $segment 2>/dev/null | jq -e '.finished and .lost == 0'
+		done
+	done
 }

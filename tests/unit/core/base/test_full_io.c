@@ -4,10 +4,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "core/base/full_io.h"
@@ -70,12 +73,82 @@ static void errors_are_those_of_the_system(void **state)
 	assert_int_equal(full_read_at(-1, &byte, 1, 0), -EBADF);
 }
 
+static bool waits(int signal)
+{
+	sigset_t pending;
+
+	sigpending(&pending);
+	return sigismember(&pending, signal);
+}
+
+static void a_pipe_whose_reader_was_killed_is_an_error_and_no_signal(void **state)
+{
+	int ends[2];
+
+	(void)state;
+	signal(SIGPIPE, SIG_DFL);
+	assert_int_equal(pipe(ends), 0);
+	assert_int_equal(full_write_pipe(ends[1], "x", 1), 0);
+	close(ends[0]);
+	assert_int_equal(full_write_pipe(ends[1], "x", 1), -EPIPE);
+	assert_int_equal(full_write_pipe(ends[1], "x", 1), -EPIPE);
+	assert_false(waits(SIGPIPE));
+	close(ends[1]);
+	assert_int_equal(full_write_pipe(-1, "x", 1), -EBADF);
+}
+
+/* `sprof report | head` is to end without a message. */
+static void any_other_write_without_a_reader_still_ends_the_process(void **state)
+{
+	int ends[2], status = 0;
+	pid_t child;
+
+	(void)state;
+	assert_int_equal(pipe(ends), 0);
+	close(ends[0]);
+	child = fork();
+	if (!child) {
+		signal(SIGPIPE, SIG_DFL);
+		full_write_pipe(ends[1], "x", 1);
+		full_write(ends[1], "x", 1);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFSIGNALED(status));
+	assert_int_equal(WTERMSIG(status), SIGPIPE);
+	close(ends[1]);
+}
+
+static void a_signal_that_waits_already_is_left_alone(void **state)
+{
+	int ends[2];
+	sigset_t blocked, before;
+
+	(void)state;
+	signal(SIGPIPE, SIG_DFL);
+	sigemptyset(&blocked);
+	sigaddset(&blocked, SIGPIPE);
+	sigprocmask(SIG_BLOCK, &blocked, &before);
+	raise(SIGPIPE);
+	assert_int_equal(pipe(ends), 0);
+	close(ends[0]);
+	assert_int_equal(full_write_pipe(ends[1], "x", 1), -EPIPE);
+	close(ends[1]);
+	assert_true(waits(SIGPIPE));
+	signal(SIGPIPE, SIG_IGN); /* discards it */
+	signal(SIGPIPE, SIG_DFL);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_pipe_takes_all_of_it),
 		cmocka_unit_test(a_file_that_ends_early_is_an_error),
 		cmocka_unit_test(errors_are_those_of_the_system),
+		cmocka_unit_test(a_pipe_whose_reader_was_killed_is_an_error_and_no_signal),
+		cmocka_unit_test(any_other_write_without_a_reader_still_ends_the_process),
+		cmocka_unit_test(a_signal_that_waits_already_is_left_alone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
