@@ -19,6 +19,8 @@
 #include "core/base/alloc.h"
 #include "core/base/buffer.h"
 #include "core/base/clock.h"
+#include "core/base/full_io.h"
+#include "core/base/log.h"
 #include "core/base/proc_status.h"
 #include "core/untrusted/given_up.h"
 #include "core/untrusted/remote_reader.h"
@@ -38,6 +40,7 @@ static struct {
 	pthread_mutex_t lock;
 	struct remote_slot *slots; /* NULL: there are no readers */
 	pid_t starter;
+	bool have_ended; /* the starter was killed, and the readers with it */
 	int commands, files;
 	uint64_t nr_opens; /* opens that were requested */
 	uint32_t slot;	   /* the slot in use, or NONE */
@@ -63,6 +66,7 @@ int remote_read_start(void)
 	}
 	readers.slots = at;
 	readers.starter = pid;
+	readers.have_ended = false;
 	readers.slot = NONE;
 	readers.allowance_ns = ALLOWANCE_NS;
 	readers.allowed_at_ns = monotonic_ns();
@@ -113,17 +117,35 @@ static uint64_t limit_ns(void)
 						     : LIMIT_NS;
 }
 
+/* Was the starter killed, as for lack of memory? Says so once. remote_read_end() waits for it. */
+static bool have_ended(void)
+{
+	siginfo_t ended = { 0 };
+
+	if (readers.have_ended)
+		return true;
+	if (!waitid(P_PID, (id_t)readers.starter, &ended, WEXITED | WNOHANG | WNOWAIT) &&
+	    !ended.si_pid)
+		return false;
+	readers.have_ended = true;
+	log_warning("the process that reads others has ended: from now on names and stacks are "
+		    "missing, and processes that begin may not be sampled");
+	log_hint("end sprof and start it again");
+	return true;
+}
+
 static bool command(uint32_t slot)
 {
 	uint8_t byte = (uint8_t)slot;
 
-	return write(readers.commands, &byte, 1) == 1;
+	return !full_write_pipe(readers.commands, &byte, 1);
 }
 
-/* Has a new reader started. Returns false if all readers are stuck. */
+/* Has a new reader started. Returns false if all readers are stuck, or there can be none. */
 static bool start_reader(void)
 {
-	command(REMOTE_READERS);
+	if (have_ended() || !command(REMOTE_READERS))
+		return false;
 	for (uint32_t i = 0; i < REMOTE_READERS; i++) {
 		struct remote_slot *s = &readers.slots[i];
 
@@ -132,8 +154,10 @@ static bool start_reader(void)
 		s->turn = 0;
 		s->reader = 0;
 		s->alive = 1; /* the starter may clear it */
+		if (!command(i))
+			return false;
 		readers.slot = i;
-		return command(i);
+		return true;
 	}
 	return false;
 }
@@ -156,7 +180,8 @@ static bool await(struct remote_slot *s, uint32_t turn, uint64_t *ret_waited_ns)
 
 	while (__atomic_load_n(&s->turn, __ATOMIC_ACQUIRE) == turn) {
 		waited = monotonic_ns() - from;
-		if (!__atomic_load_n(&s->alive, __ATOMIC_ACQUIRE) || waited > LONGEST_NS)
+		if (!__atomic_load_n(&s->alive, __ATOMIC_ACQUIRE) || waited > LONGEST_NS ||
+		    (waited > LOOK_NS && have_ended()))
 			break;
 		if (waited > limit && __atomic_load_n(&s->reader, __ATOMIC_ACQUIRE) && sleeps(s))
 			break;
@@ -201,6 +226,11 @@ static int64_t ask(enum remote_request request, pid_t pid, uint64_t address, siz
 	remote_futex_wake(&s->turn);
 	if (await(s, turn, &waited_ns))
 		return s->result;
+	/* That is not the target's fault, and the dead reader's number may be another's by now. */
+	if (have_ended()) {
+		readers.slot = NONE;
+		return -EBUSY;
+	}
 	leave_behind(s, pid, waited_ns);
 	return -ETIMEDOUT;
 }

@@ -32,7 +32,8 @@ void remote_read_end(void);
 
 /*
  * Reads memory. Returns how many bytes could be read, less than `size` if a page in between is not
- * there; or -errno: -ETIMEDOUT where the process was given up. Any thread may call it.
+ * there; or -errno: -ETIMEDOUT where the process was given up, -EBUSY where there is no reader, as
+ * all are stuck or the process that starts them was killed. Any thread may call it.
  */
 ssize_t remote_read(pid_t pid, uint64_t address, void *to, size_t size);
 /*

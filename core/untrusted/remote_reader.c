@@ -201,6 +201,8 @@ static void start_reader(struct remote_slot *s)
 	__atomic_store_n(&s->alive, 1, __ATOMIC_RELEASE);
 	pid = fork();
 	if (!pid) {
+		/* /dev/null: once the starter has ended, nothing may read its pipe. */
+		dup2(STDERR_FILENO, STDIN_FILENO);
 		if (die_with(own))
 			serve(s);
 		_exit(0);

@@ -20,6 +20,7 @@
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/untrusted/remote_read.h"
+#include "tests/unit/child.h"
 
 #define PAGE 4096u
 #define NR_PAGES 40u
@@ -332,6 +333,33 @@ static void many_that_never_return_cost_little_more_than_one(void **state)
 	end_process(sound);
 }
 
+/* The OOM killer may do that. Neither a signal nor endless waits may come of it. */
+static void reads_fail_once_the_process_that_starts_readers_was_killed(void **state)
+{
+	pid_t starter = child_of(getpid()), sound = sound_process();
+	uint64_t nr = remote_read_nr_given_up(), from;
+	unsigned char got[16];
+	siginfo_t ended;
+
+	(void)state;
+	signal(SIGPIPE, SIG_DFL);
+	assert_int_equal(remote_read(sound, (uintptr_t)pages, got, 16), 16);
+	assert_int_equal(kill(starter, SIGKILL), 0);
+	assert_int_equal(waitid(P_PID, (id_t)starter, &ended, WEXITED | WNOWAIT), 0);
+	from = monotonic_ns();
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(remote_read(sound, (uintptr_t)pages, got, 16), -EBUSY);
+	assert_null(remote_open(sound, "maps"));
+	assert_int_equal(errno, EBUSY);
+	assert_int_equal(remote_open_link(sound, "exe"), -EBUSY);
+	assert_true(monotonic_ns() - from < 2000000000);
+	assert_int_equal(remote_read_nr_given_up(), nr);
+	remote_read_end();
+	assert_int_equal(remote_read_start(), 0);
+	assert_int_equal(remote_read(sound, (uintptr_t)pages, got, 16), 16);
+	end_process(sound);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -343,6 +371,7 @@ int main(void)
 		cmocka_unit_test(read_that_never_returns_is_given_up),
 		cmocka_unit_test(another_process_with_the_number_of_one_given_up_is_read),
 		cmocka_unit_test(many_that_never_return_cost_little_more_than_one),
+		cmocka_unit_test(reads_fail_once_the_process_that_starts_readers_was_killed),
 	};
 
 	return cmocka_run_group_tests(tests, start, end);
