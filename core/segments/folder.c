@@ -15,6 +15,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
+#include "core/base/log.h"
 #include "core/rights/list_folder.h"
 #include "core/rights/own_folder.h"
 #include "core/segments/retention.h"
@@ -28,6 +29,7 @@
 struct folder {
 	char *path;
 	int fd, lock;
+	int said; /* why a segment could not be deleted, as reported last, -errno */
 	struct retention retention;
 	uint64_t names_bytes;
 	int64_t zero_realtime_ns; /* the time of day when CLOCK_BOOTTIME was 0, at the start */
@@ -191,7 +193,7 @@ static int reopen(struct folder *f)
 
 	close_folder(f);
 	while (f->retention.nr)
-		retention_drop(&f->retention);
+		retention_drop(&f->retention, f->retention.nr - 1);
 	err = open_folder(f, &owner);
 	if (!err)
 		find_segments(f);
@@ -264,25 +266,48 @@ void folder_tidy_names(struct folder *f, int64_t now_ns)
 		closedir(d);
 }
 
-static void delete_oldest(struct folder *f)
+/* Deletes a file if it is still a regular one. 0, also if it is gone, or -errno. */
+static int delete_file(const struct folder *f, const char *name)
 {
-	const char *name = f->retention.segments[0].name;
 	struct stat st;
 
-	if (f->fd >= 0 && !fstatat(f->fd, name, &st, AT_SYMLINK_NOFOLLOW) && S_ISREG(st.st_mode))
-		unlinkat(f->fd, name, 0);
-	retention_drop(&f->retention);
+	if (f->fd < 0)
+		return 0;
+	if (fstatat(f->fd, name, &st, AT_SYMLINK_NOFOLLOW))
+		return errno == ENOENT ? 0 : -errno;
+	if (S_ISREG(st.st_mode) && unlinkat(f->fd, name, 0) && errno != ENOENT)
+		return -errno;
+	return 0;
+}
+
+/* Deletes and forgets a segment. Returns false if it is still there, and says why, once. */
+static bool delete_segment(struct folder *f, size_t at)
+{
+	const char *name = f->retention.segments[at].name;
+	int err = delete_file(f, name);
+
+	if (err && err != f->said)
+		log_error(-err, "delete '%s/%s'", f->path, name);
+	f->said = err ? err : f->said;
+	if (!err)
+		retention_drop(&f->retention, at);
+	return !err;
 }
 
 size_t folder_prune(struct folder *f, int64_t now_ns, uint64_t open_bytes, bool one_more)
 {
 	size_t nr = retention_excess(&f->retention, now_ns, open_bytes + f->names_bytes);
+	size_t nr_deleted = 0, nr_left = 0; /* left: those that cannot be deleted */
 
-	if (one_more && !nr && f->retention.nr)
-		nr = 1;
-	for (size_t i = 0; i < nr; i++)
-		delete_oldest(f);
-	return nr;
+	while (nr_left < f->retention.nr) {
+		if (nr_deleted + nr_left >= nr && (nr_deleted || !one_more))
+			break;
+		if (delete_segment(f, nr_left))
+			nr_deleted++;
+		else
+			nr_left++;
+	}
+	return nr_deleted;
 }
 
 /* Gives each file of names a second link below KEPT_FOLDER. */

@@ -59,8 +59,10 @@ void folder_measure_segment(struct folder *f, const char *name);
 /* Measures the folder of names again, and deletes names that are not needed any more. */
 void folder_tidy_names(struct folder *f, int64_t now_ns);
 /*
- * Deletes segments that are not to be kept, and one more if `one_more`, where a disk is full.
- * `open_bytes` is the size of the segment that is being written. Returns how many were deleted.
+ * Deletes segments that are not to be kept, or the oldest one if there are none and `one_more`,
+ * where a disk is full. `open_bytes` is the size of the segment that is being written. One that
+ * cannot be deleted is reported, once for each reason, and tried again next time; with `one_more`
+ * the next younger one is deleted in its place. Returns how many were deleted.
  */
 size_t folder_prune(struct folder *f, int64_t now_ns, uint64_t open_bytes, bool one_more);
 /*

@@ -70,9 +70,11 @@ size_t retention_excess(const struct retention *r, int64_t now_ns, uint64_t othe
 	return nr;
 }
 
-void retention_drop(struct retention *r)
+void retention_drop(struct retention *r, size_t at)
 {
-	free(r->segments[0].name);
-	memmove(r->segments, r->segments + 1, (r->nr - 1) * sizeof(*r->segments));
+	struct retained *s = &r->segments[at];
+
+	free(s->name);
+	memmove(s, s + 1, (r->nr - at - 1) * sizeof(*s));
 	r->nr--;
 }

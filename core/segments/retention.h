@@ -37,7 +37,7 @@ void retention_set_size(struct retention *r, const char *name, uint64_t size_byt
  * the folder, the open segment and names.
  */
 size_t retention_excess(const struct retention *r, int64_t now_ns, uint64_t other_bytes);
-/* Forgets the oldest segment. */
-void retention_drop(struct retention *r);
+/* Forgets a segment; 0 is the oldest. */
+void retention_drop(struct retention *r, size_t at);
 
 #endif

@@ -1,3 +1,4 @@
+// BUILD: -Wl,--wrap=unlinkat
 /* core/segments/folder.c: who may write into a folder, and what is deleted from it. */
 #include "tests/unit/recording.h"
 
@@ -9,6 +10,22 @@
 
 #define S 1000000000ll
 #define T UINT64_C(1700000000000000000)
+
+/* A file that cannot be deleted, as if it had the attribute "immutable". */
+static const char *immutable;
+static size_t nr_tries;
+
+int __real_unlinkat(int dir, const char *name, int flags);
+int __wrap_unlinkat(int dir, const char *name, int flags);
+
+int __wrap_unlinkat(int dir, const char *name, int flags)
+{
+	if (!immutable || strcmp(name, immutable) != 0)
+		return __real_unlinkat(dir, name, flags);
+	nr_tries++;
+	errno = EPERM;
+	return -1;
+}
 
 static struct folder *open_it(uint64_t max_bytes)
 {
@@ -127,6 +144,61 @@ static void only_segments_are_deleted(void **state)
 	assert_true(is_there("victim"));
 	assert_true(is_there("d/sprof-20231114T220000.000Z.data"));
 	assert_true(is_there("d/sprof-20231114T220001.000Z.data"));
+	folder_free(f);
+}
+
+static void a_segment_that_cannot_be_deleted_is_not_forgotten(void **state)
+{
+	struct folder *f = open_it(25);
+
+	(void)state;
+	for (int i = 0; i < 3; i++)
+		add_segment(f, T + (uint64_t)i * S, 10, (i + 1) * S);
+	immutable = "sprof-20231114T221320.000Z.data";
+	assert_int_equal(folder_prune(f, 4 * S, 0, false), 0);
+	assert_int_equal(nr_tries, 1);
+	immutable = NULL;
+	assert_int_equal(folder_prune(f, 4 * S, 0, false), 1);
+	assert_false(is_there("d/sprof-20231114T221320.000Z.data"));
+	assert_true(is_there("d/sprof-20231114T221321.000Z.data"));
+	folder_free(f);
+}
+
+static void a_segment_that_cannot_be_deleted_does_not_keep_younger_ones(void **state)
+{
+	struct folder *f = open_it(25);
+
+	(void)state;
+	for (int i = 0; i < 4; i++)
+		add_segment(f, T + (uint64_t)i * S, 10, (i + 1) * S);
+	immutable = "sprof-20231114T221320.000Z.data";
+	nr_tries = 0;
+	assert_int_equal(folder_prune(f, 5 * S, 0, false), 1);
+	assert_true(is_there("d/sprof-20231114T221320.000Z.data"));
+	assert_false(is_there("d/sprof-20231114T221321.000Z.data"));
+	/* On a full disk it is the next one that goes. */
+	assert_int_equal(folder_prune(f, 5 * S, 0, true), 1);
+	assert_false(is_there("d/sprof-20231114T221322.000Z.data"));
+	assert_true(is_there("d/sprof-20231114T221323.000Z.data"));
+	assert_int_equal(folder_prune(f, 5 * S, 0, true), 1);
+	assert_int_equal(folder_prune(f, 5 * S, 0, true), 0);
+	assert_int_equal(nr_tries, 4); /* once each time */
+	immutable = NULL;
+	folder_free(f);
+}
+
+/* By hand, or by a program that tidies up. */
+static void a_segment_that_is_gone_is_forgotten(void **state)
+{
+	struct folder *f = open_it(15);
+
+	(void)state;
+	add_segment(f, T, 10, S);
+	add_segment(f, T + S, 10, 2 * S);
+	assert_int_equal(unlink("d/sprof-20231114T221320.000Z.data"), 0);
+	assert_int_equal(folder_prune(f, 3 * S, 0, false), 1);
+	assert_int_equal(folder_prune(f, 3 * S, 0, false), 0);
+	assert_true(is_there("d/sprof-20231114T221321.000Z.data"));
 	folder_free(f);
 }
 
@@ -256,6 +328,9 @@ int main(void)
 		IN_DIRECTORY(a_folder_is_made_anew_where_no_one_else_has),
 		IN_DIRECTORY(a_name_that_is_taken_is_passed_over),
 		IN_DIRECTORY(only_segments_are_deleted),
+		IN_DIRECTORY(a_segment_that_cannot_be_deleted_is_not_forgotten),
+		IN_DIRECTORY(a_segment_that_cannot_be_deleted_does_not_keep_younger_ones),
+		IN_DIRECTORY(a_segment_that_is_gone_is_forgotten),
 		IN_DIRECTORY(segments_of_an_earlier_recorder_count),
 		IN_DIRECTORY(packed_segments_count_as_they_are),
 		IN_DIRECTORY(a_deleted_folder_is_made_anew),

@@ -76,7 +76,7 @@ static void segments_leave_by_age(void **state)
 		now += 60 * S;
 		retention_add(&r, "x", 1000, now);
 		for (size_t nr = retention_excess(&r, now, 0); nr; nr--)
-			retention_drop(&r);
+			retention_drop(&r, 0);
 		assert_true(r.nr <= 24 * 60 + 1);
 	}
 	assert_int_equal(r.nr, 24 * 60 + 1);
@@ -97,6 +97,26 @@ static void the_oldest_leave_where_room_ends(void **state)
 	retention_fini(&r);
 }
 
+static void any_of_them_can_be_forgotten(void **state)
+{
+	struct retention r = { .max_bytes = 1000 };
+
+	(void)state;
+	retention_add(&r, "a", 100, S);
+	retention_add(&r, "b", 200, 2 * S);
+	retention_add(&r, "c", 300, 3 * S);
+	retention_drop(&r, 1);
+	assert_int_equal(r.nr, 2);
+	assert_string_equal(r.segments[0].name, "a");
+	assert_string_equal(r.segments[1].name, "c");
+	assert_int_equal(retention_excess(&r, 4 * S, 600), 0);
+	assert_int_equal(retention_excess(&r, 4 * S, 601), 1);
+	retention_drop(&r, 1);
+	retention_drop(&r, 0);
+	assert_int_equal(r.nr, 0);
+	retention_fini(&r);
+}
+
 /* An hour forward or back while recording changes no age: only CLOCK_BOOTTIME counts. */
 static void a_step_of_the_time_of_day_deletes_nothing(void **state)
 {
@@ -112,7 +132,7 @@ static void a_step_of_the_time_of_day_deletes_nothing(void **state)
 	assert_string_equal(r.segments[1].name, "hour");
 	assert_string_equal(r.segments[2].name, "future");
 	assert_int_equal(retention_excess(&r, 50 * HOUR, 0), 1);
-	retention_drop(&r);
+	retention_drop(&r, 0);
 	assert_int_equal(retention_excess(&r, 51 * HOUR, 0), 0);
 	assert_int_equal(retention_excess(&r, 51 * HOUR + S, 0), 1);
 	assert_int_equal(retention_excess(&r, 52 * HOUR + S, 0), 2);
@@ -140,6 +160,7 @@ int main(void)
 		cmocka_unit_test(other_names_are_not_segments),
 		cmocka_unit_test(segments_leave_by_age),
 		cmocka_unit_test(the_oldest_leave_where_room_ends),
+		cmocka_unit_test(any_of_them_can_be_forgotten),
 		cmocka_unit_test(a_step_of_the_time_of_day_deletes_nothing),
 		cmocka_unit_test(ages_reach_before_the_boot),
 	};
