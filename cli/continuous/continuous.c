@@ -50,6 +50,7 @@ struct continuous {
 	uint64_t cost_ns;
 	struct recfile *file; /* NULL: none could be written */
 	char name[SEGMENT_NAME_SIZE];
+	int failure;	  /* why the last write failed, -errno */
 	int said;	  /* the error that was reported last */
 	uint64_t next_ns; /* when to turn, or to try again */
 	uint64_t flushed_ns;
@@ -93,7 +94,7 @@ static void say_failure(struct continuous *c, int err)
 		return;
 	c->said = err;
 	log_error(-err, "write '%s/%s'", c->config.opts->path, c->name);
-	log_info("samples are dropped and counted until there is room");
+	log_info("samples are dropped and counted until that succeeds");
 }
 
 static int create_segment(struct continuous *c)
@@ -115,6 +116,7 @@ static int begin_segment(struct continuous *c, uint64_t now_ns)
 	if (err && folder_fd(c->folder) >= 0 && c->name[0])
 		unlinkat(folder_fd(c->folder), c->name, 0); /* without a header it cannot be read */
 	if (err) {
+		c->failure = err;
 		segment_sink_turn(c->sink, NULL);
 		c->next_ns = now_ns + RETRY_NS;
 		return err;
@@ -196,6 +198,7 @@ static void abandon_segment(struct continuous *c, const struct profile_stats *al
 	bool is_there = folder_is_there(c->folder);
 	struct profile_stats stats;
 
+	c->failure = err;
 	stats_of_segment(c, all, &stats);
 	if (is_there) {
 		say_failure(c, err);
@@ -211,9 +214,9 @@ static void abandon_segment(struct continuous *c, const struct profile_stats *al
 		c->nr_unwritten = 0;
 }
 
-static void prune(struct continuous *c, bool is_full)
+static void prune(struct continuous *c, bool one_more)
 {
-	folder_prune(c->folder, boottime_ns(), c->file ? recfile_size_bytes(c->file) : 0, is_full);
+	folder_prune(c->folder, boottime_ns(), c->file ? recfile_size_bytes(c->file) : 0, one_more);
 }
 
 /* Tells the source to free what the last segment needed. */
@@ -236,10 +239,11 @@ static void tell_source(struct continuous *c)
 /* Tries again to write after a failure. */
 static void resume(struct continuous *c, const struct profile_stats *all, uint64_t now_ns)
 {
+	bool is_full = c->failure == -ENOSPC || c->failure == -EDQUOT;
 	int err;
 
 	add_lost(c, segment_sink_take_dropped(c->sink));
-	prune(c, folder_is_there(c->folder));
+	prune(c, is_full && folder_is_there(c->folder));
 	err = begin_segment(c, now_ns);
 	if (err) {
 		say_failure(c, err);
