@@ -93,7 +93,7 @@ static void name_frames(struct profile *p)
 /* Sends the samples that came since the last call. */
 static int push_interval(struct follower *f, bool *ret_more)
 {
-	uint64_t end_ns = monotonic_ns();
+	uint64_t end_ns = monotonic_ns(), end_realtime_ns = realtime_ns();
 	struct profile *p;
 	struct profile part;
 	int err, more = recfile_follow_next(f->file, &p);
@@ -109,7 +109,11 @@ static int push_interval(struct follower *f, bool *ret_more)
 		f->begin_ns = p->meta.start_ns;
 	part.meta.start_ns = f->begin_ns;
 	part.meta.end_ns = end_ns;
-	part.meta.start_realtime_ns += f->begin_ns - p->meta.start_ns;
+	/*
+	 * By the present clocks: since the recording began, the machine may have slept, or the time
+	 * of day may have been set.
+	 */
+	part.meta.start_realtime_ns = end_realtime_ns - (end_ns - f->begin_ns);
 	err = request_pipe_write(f->requests, &part, f->opts->opts.url.receiver,
 				 &f->opts->opts.labels);
 	p->nr_samples = 0;
