@@ -41,7 +41,8 @@ static void mark(uint32_t round, const struct mapping *maps, size_t nr)
 void file_release_mark(const struct file_release *r, const struct process *p)
 {
 	mark(r->round, p->maps, p->nr_maps);
-	mark(r->round, p->covered, p->nr_covered);
+	for (size_t i = 0; i < p->nr_covered; i++)
+		mark(r->round, &p->covered[i].text, 1);
 }
 
 void file_release_end(struct file_release *r, struct file_table *files, uint64_t now,

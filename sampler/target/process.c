@@ -12,7 +12,7 @@
 #include "core/base/search.h"
 #include "sampler/target/remapped_text.h"
 
-#define MAX_COVER_CHECKS 20
+#define MAX_COVER_CHECKS 20 /* of each covered text */
 
 /* Index of the first mapping that ends above `address`. */
 static size_t lower_bound(const struct process *p, uint64_t address)
@@ -43,7 +43,24 @@ static void replace_maps(struct process *p, size_t at, size_t nr_old, const stru
 	p->nr_maps = p->nr_maps - nr_old + nr_new;
 }
 
-/* Remembers the part of `old` that the anonymous mapping `m` hides. */
+/* Forgets covered text in a range that is covered once more. */
+static void forget_covered(struct process *p, uint64_t start, uint64_t end)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < p->nr_covered; i++) {
+		const struct covered_text c = p->covered[i];
+
+		if (c.text.end <= start || c.text.start >= end)
+			p->covered[kept++] = c;
+	}
+	p->nr_covered = kept;
+}
+
+/*
+ * Remembers the part of `old` that the anonymous mapping `m` hides. A process may do this for ever,
+ * at one address or at many: then the oldest is forgotten, which was checked most often.
+ */
 static void cover(struct process *p, const struct mapping *old, const struct mapping *m)
 {
 	struct mapping hidden = *old;
@@ -54,10 +71,12 @@ static void cover(struct process *p, const struct mapping *old, const struct map
 	}
 	if (hidden.end > m->end)
 		hidden.end = m->end;
+	forget_covered(p, hidden.start, hidden.end);
+	if (p->nr_covered == PROCESS_MAX_COVERED)
+		memmove(p->covered, p->covered + 1, --p->nr_covered * sizeof(*p->covered));
 	p->covered =
 		xgrow(p->covered, &p->covered_capacity, p->nr_covered + 1, sizeof(*p->covered));
-	p->covered[p->nr_covered++] = hidden;
-	p->nr_cover_checks = 0;
+	p->covered[p->nr_covered++] = (struct covered_text){ .text = hidden };
 }
 
 void process_new_epoch(struct process *p)
@@ -72,14 +91,15 @@ void process_check_covered(struct process *p)
 	size_t kept = 0;
 
 	for (size_t i = 0; i < p->nr_covered; i++) {
-		const struct mapping m = p->covered[i];
+		struct covered_text c = p->covered[i];
+		const struct mapping *m = &c.text;
 
-		if (remapped_text_matches(p->pid, m.code, m.start, m.end, m.pgoff))
-			process_map(p, &m);
-		else
-			p->covered[kept++] = m;
+		if (remapped_text_matches(p->pid, m->code, m->start, m->end, m->pgoff))
+			process_map(p, m);
+		else if (++c.nr_checks < MAX_COVER_CHECKS)
+			p->covered[kept++] = c;
 	}
-	p->nr_covered = ++p->nr_cover_checks < MAX_COVER_CHECKS ? kept : 0;
+	p->nr_covered = kept;
 }
 
 static void extend_runtime(struct runtime_regions *runtime, const struct mapping *m)

@@ -32,6 +32,15 @@ struct process_look {
 /* A process has at most so many mappings here: later ones are left out, and counted. */
 #define PROCESS_MAX_MAPS (2 * WALK_MAX_MAPS)
 
+/* File text that anonymous memory was mapped over, perhaps as a copy of it. */
+struct covered_text {
+	struct mapping text;
+	uint32_t nr_checks; /* that found no copy */
+};
+
+/* At most so many of them are remembered: the rest stays runtime code. */
+#define PROCESS_MAX_COVERED 32
+
 struct process {
 	pid_t pid;
 	uint32_t user;	/* who is charged for what it maps (sampler/selection/process_user.h) */
@@ -41,10 +50,9 @@ struct process {
 	bool has_too_many; /* mappings were left out */
 	bool dirty;	   /* maps differ from what is published */
 	bool exec_pending; /* an exec has begun: the new program's mappings are arriving */
-	/* File text that anonymous memory was mapped over, perhaps as a copy of it. */
-	struct mapping *covered;
+	/* Disjoint, oldest first. */
+	struct covered_text *covered;
 	size_t nr_covered, covered_capacity;
-	uint32_t nr_cover_checks;
 	struct runtime_regions runtime; /* of runtime code */
 	uint64_t ended_ns;		/* 0 = running */
 	uint64_t read_ns;		/* when /proc/PID/maps was last read */
@@ -63,7 +71,7 @@ void process_map(struct process *process, const struct mapping *mapping);
 void process_unmap_all(struct process *process);
 /*
  * To be called now and then: maps covered text again where the memory over it turns out to be a
- * copy. Gives up after some tries.
+ * copy. Gives each up after some tries.
  */
 void process_check_covered(struct process *process);
 /* The mapping that contains an address, or NULL. */

@@ -102,14 +102,69 @@ static void text_under_anonymous_memory_is_remembered(void **state)
 	process_map(&p, &text);
 	process_map(&p, &anonymous);
 	assert_int_equal(p.nr_covered, 1);
-	assert_int_equal(p.covered[0].start, 0x14000);
-	assert_int_equal(p.covered[0].end, 0x18000);
-	assert_int_equal(p.covered[0].pgoff, 0x5000);
+	assert_int_equal(p.covered[0].text.start, 0x14000);
+	assert_int_equal(p.covered[0].text.end, 0x18000);
+	assert_int_equal(p.covered[0].text.pgoff, 0x5000);
 	/* The file cannot be read here: after some tries the memory stays runtime code. */
 	for (int i = 0; i < 50; i++)
 		process_check_covered(&p);
 	assert_int_equal(p.nr_covered, 0);
 	assert_ptr_equal(process_find(&p, 0x15000)->code, &codes[3]);
+	process_fini(&p);
+}
+
+/* Maps text at `start`, and then anonymous memory over it. */
+static void cover_text(struct process *p, uint64_t start)
+{
+	const struct mapping text = { start, start + 0x10000, 0, &codes[0], false, 0 };
+	const struct mapping anonymous = { start, start + 0x10000, 0, &codes[3], false, 0 };
+
+	process_map(p, &text);
+	process_map(p, &anonymous);
+}
+
+static void text_that_is_covered_again_and_again_is_remembered_once(void **state)
+{
+	struct process p = {};
+
+	(void)state;
+	for (int i = 0; i < 1000; i++)
+		cover_text(&p, 0x10000);
+	assert_int_equal(p.nr_covered, 1);
+	cover_text(&p, 0x18000); /* half of what was covered before, and more */
+	assert_int_equal(p.nr_covered, 1);
+	assert_int_equal(p.covered[0].text.start, 0x18000);
+	cover_text(&p, 0x28000);
+	assert_int_equal(p.nr_covered, 2);
+	process_fini(&p);
+}
+
+static void of_much_covered_text_the_newest_is_remembered(void **state)
+{
+	struct process p = {};
+
+	(void)state;
+	for (uint64_t i = 1; i <= 3 * PROCESS_MAX_COVERED; i++)
+		cover_text(&p, i * 0x100000);
+	assert_int_equal(p.nr_covered, PROCESS_MAX_COVERED);
+	for (uint64_t i = 0; i < PROCESS_MAX_COVERED; i++)
+		assert_int_equal(p.covered[i].text.start,
+				 (2 * PROCESS_MAX_COVERED + 1 + i) * 0x100000);
+	process_fini(&p);
+}
+
+static void newly_covered_text_does_not_prolong_the_checks_of_older(void **state)
+{
+	struct process p = {};
+
+	(void)state;
+	cover_text(&p, 0x100000);
+	for (int i = 0; i < 50; i++) {
+		cover_text(&p, 0x200000);
+		process_check_covered(&p);
+	}
+	assert_int_equal(p.nr_covered, 1);
+	assert_int_equal(p.covered[0].text.start, 0x200000);
 	process_fini(&p);
 }
 
@@ -119,6 +174,9 @@ int main(void)
 		cmocka_unit_test(overlapping_mappings_leave_what_the_kernel_would),
 		cmocka_unit_test(epoch_changes_only_with_the_meaning_of_an_address),
 		cmocka_unit_test(text_under_anonymous_memory_is_remembered),
+		cmocka_unit_test(text_that_is_covered_again_and_again_is_remembered_once),
+		cmocka_unit_test(of_much_covered_text_the_newest_is_remembered),
+		cmocka_unit_test(newly_covered_text_does_not_prolong_the_checks_of_older),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
