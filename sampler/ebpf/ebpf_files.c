@@ -34,8 +34,8 @@
 /* What a file has of the tables. */
 struct published_file {
 	struct arena_words words;
-	struct rule_claim claim;
-	uint64_t nr_wanted; /* words that the arena had no room for; 0: it has them */
+	struct rule_claim claim; /* of the rules that its rows name */
+	uint64_t nr_wanted;	 /* words that the arena had no room for; 0: it has them */
 };
 
 static bool publish_runtime(void *context, uint32_t number, const struct unwind_table *rows)
@@ -279,7 +279,6 @@ static void publish_table(struct ebpf_files *f, struct built_table *built)
 	struct module_entry entry = { .state = WALK_MODULE_OVER_LIMIT };
 
 	file->building = false;
-	f->published[built->index].claim = built->claim;
 	if (built->over_memory) {
 		set_copied(f, file, UINT64_MAX);
 		return;
@@ -290,11 +289,15 @@ static void publish_table(struct ebpf_files *f, struct built_table *built)
 	}
 	say_refusal(f, file, built->refusal);
 	if (add_rows(f, file, table, &entry)) {
+		f->published[built->index].claim = built->claim;
 		f->nr_rows += table->nr_rows;
 		file->nr_derived_functions = table->nr_derived_functions;
-	} else if (f->is_limited) {
-		set_copied(f, file, (uint64_t)table->nr_pages + table->nr_words);
-		return;
+	} else {
+		table_builder_release(f->builder, &built->claim); /* no row names its rules */
+		if (f->is_limited) {
+			set_copied(f, file, (uint64_t)table->nr_pages + table->nr_words);
+			return;
+		}
 	}
 	kernel_side_set_module(f->kernel, built->index, &entry);
 }
@@ -364,16 +367,21 @@ static void on_release(void *context, struct mapped_file *file)
 		f->on_release(f->context, file);
 }
 
-/* There is room: files that did not find any are asked for when the mapped ones are marked. */
+/*
+ * There is room: files that did not find any are asked for when the mapped ones are marked. Not
+ * those of a user whose share is full: their tables would be built in vain.
+ */
 static void ask_again(struct ebpf_files *f)
 {
 	uint64_t room = f->words.size - f->words.used;
 
 	for (uint32_t i = 0; i < file_table_size(f->table); i++) {
+		struct mapped_file *file = file_table_get(f->table, i);
 		uint64_t nr = f->published[i].nr_wanted;
 
-		if (nr && nr <= room / 2)
-			file_table_get(f->table, i)->lacks_table = true;
+		if (nr && nr <= room / 2 &&
+		    user_shares_check(&f->words, file->user, nr) == SHARE_TAKEN)
+			file->lacks_table = true;
 	}
 }
 
