@@ -8,15 +8,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "core/base/hash_table.h"
@@ -272,40 +269,6 @@ static void forget_key(struct file_table *t, struct mapped_file *file)
 	e->forgotten = true;
 }
 
-/*
- * Mappings of all subvolumes of a btrfs show one device, and each subvolume numbers its files
- * itself. Everybody may make one, so a user can have a file with the device and inode of anybody
- * else's program. The file itself shows the device of its subvolume.
- */
-static void tell_twins(struct mapped_file *file, const struct stat *st)
-{
-	struct statfs fs;
-
-	file->has_twins = !fstatfs(file->fd, &fs) && fs.f_type == BTRFS_SUPER_MAGIC;
-	if (file->has_twins)
-		file->dev = st->st_dev;
-}
-
-static void open_file(struct mapped_file *file, const struct file_mapping *m)
-{
-	static const char deleted[] = " (deleted)";
-	int length = (int)strlen(m->path), suffix = sizeof(deleted) - 1;
-	struct stat st;
-
-	if (length > suffix && !strcmp(m->path + length - suffix, deleted))
-		length -= suffix;
-	file->kind = MODULE_ELF;
-	file->path = xasprintf("%.*s", length, m->path);
-	file->fd = open_mapped(m);
-	file->root = mapped_root_of(m);
-	if (file->fd >= 0 && !fstat(file->fd, &st)) {
-		file->changed = st.st_mtim;
-		file->size_bytes = (uint64_t)st.st_size;
-		tell_twins(file, &st);
-	}
-	mapped_file_read_elf(file);
-}
-
 bool mapped_file_is_overwritten(const struct mapped_file *file)
 {
 	struct mapped_file now = {
@@ -346,8 +309,10 @@ struct mapped_file *file_table_add(struct file_table *t, const struct file_mappi
 		forget_key(t, file);
 		file = get(t, &key, m->user, ret_new);
 	}
-	if (*ret_new)
-		open_file(file, m);
+	if (*ret_new) {
+		mapped_file_open(file, m);
+		mapped_file_read_elf(file);
+	}
 	return file;
 }
 

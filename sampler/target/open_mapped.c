@@ -179,3 +179,36 @@ int mapped_root_open(const struct mapped_root *root, const char *path)
 	free(prefix);
 	return fd;
 }
+
+/*
+ * Mappings of all subvolumes of a btrfs show one device, and each subvolume numbers its files
+ * itself. Everybody may make one, so a user can have a file with the device and inode of anybody
+ * else's program. The file itself shows the device of its subvolume.
+ */
+static void tell_twins(struct mapped_file *file, const struct stat *st)
+{
+	struct statfs fs;
+
+	file->has_twins = !fstatfs(file->fd, &fs) && fs.f_type == BTRFS_SUPER_MAGIC;
+	if (file->has_twins)
+		file->dev = st->st_dev;
+}
+
+void mapped_file_open(struct mapped_file *file, const struct file_mapping *m)
+{
+	static const char deleted[] = " (deleted)";
+	int length = (int)strlen(m->path), suffix = sizeof(deleted) - 1;
+	struct stat st;
+
+	if (length > suffix && !strcmp(m->path + length - suffix, deleted))
+		length -= suffix;
+	file->kind = MODULE_ELF;
+	file->path = xasprintf("%.*s", length, m->path);
+	file->fd = open_mapped(m);
+	file->root = mapped_root_of(m);
+	if (file->fd >= 0 && !fstat(file->fd, &st)) {
+		file->changed = st.st_mtim;
+		file->size_bytes = (uint64_t)st.st_size;
+		tell_twins(file, &st);
+	}
+}

@@ -11,6 +11,9 @@
  */
 int open_mapped(const struct file_mapping *mapping);
 
+/* Opens the file of a new entry and fills what that tells of it; all but its headers. */
+void mapped_file_open(struct mapped_file *file, const struct file_mapping *mapping);
+
 /*
  * Finds out in which root directory the path of the mapping, and paths in the file, have a meaning.
  */
