@@ -1,8 +1,9 @@
 /*
  * A hash table by (device, inode), and by user where these two do not tell files apart. A file that
- * was overwritten leaves the hash, so its next mapping gets a new entry, but keeps its index. The
- * index of a released file rests before it is reused: until then, a walk that is under way and
- * samples that wait may still name it.
+ * was overwritten leaves the hash, so its next mapping gets a new entry, but keeps its index. So
+ * does a file that could not be opened, once it opens: those who mapped it before keep an entry
+ * without rows and names. The index of a released file rests before it is reused: until then, a
+ * walk that is under way and samples that wait may still name it.
  */
 #include "sampler/target/mapped_file.h"
 
@@ -292,20 +293,25 @@ bool mapped_file_is_overwritten(const struct mapped_file *file)
 	return !same;
 }
 
+/* Does a mapping with the key of an entry need one of its own? */
+static bool needs_new_entry(struct mapped_file *file, const struct file_mapping *m)
+{
+	if (file->over_limit || file->kind != MODULE_ELF)
+		return false;
+	return file->fd < 0 ? mapped_file_needs_retry(file, m) : mapped_file_is_overwritten(file);
+}
+
 struct mapped_file *file_table_add(struct file_table *t, const struct file_mapping *m,
 				   bool *ret_new)
 {
 	struct file_key key = { .dev = m->dev, .ino = m->ino };
 	struct mapped_file *file = get(t, &key, m->user, ret_new);
-	bool is_stale;
 
 	if (!*ret_new && file->has_twins && file->user != m->user) {
 		key.user = (uint64_t)m->user + 1;
 		file = get(t, &key, m->user, ret_new);
 	}
-	/* One user's mapping that is gone must not keep the file from others. */
-	is_stale = !*ret_new && file->fd == -ESTALE && file->user != m->user;
-	if (is_stale || (!*ret_new && mapped_file_is_overwritten(file))) {
+	if (!*ret_new && needs_new_entry(file, m)) {
 		forget_key(t, file);
 		file = get(t, &key, m->user, ret_new);
 	}

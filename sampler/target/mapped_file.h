@@ -42,6 +42,8 @@ struct mapped_file {
 	bool parser_failed;
 	uint32_t nr_derived_functions; /* not yet reported as struct fact_derived_rules */
 	int fd;			       /* or -errno: it could not be opened */
+	uint32_t nr_tries;	       /* to open it */
+	uint64_t retry_ns;	       /* when it may be tried again (open_mapped.h) */
 	struct timespec changed;       /* st_mtime when it was opened */
 	uint64_t size_bytes;
 	struct mapped_root root;
@@ -104,7 +106,9 @@ struct file_mapping {
 
 /*
  * The entry of a mapped file. *ret_new: this is the first mapping of it; the file was opened and
- * read. Where the table, or the user's share of it, is full, it is the entry FILE_OVER_LIMIT.
+ * read. A file that could not be opened gets a new entry when it opens for a later mapping, or when
+ * another file has its inode by then. Where the table, or the user's share of it, is full, it is
+ * the entry FILE_OVER_LIMIT.
  */
 struct mapped_file *file_table_add(struct file_table *table, const struct file_mapping *mapping,
 				   bool *ret_new);

@@ -18,10 +18,15 @@
 #include <unistd.h>
 
 #include "core/base/alloc.h"
+#include "core/base/clock.h"
 #include "core/rights/privileges.h"
 #include "core/rights/safe_open.h"
 #include "core/untrusted/remote_read.h"
 #include "core/untrusted/target_mounts.h"
+
+#define RETRY_NS NS_PER_S /* after the first try to open a file; doubles with each further one */
+#define MAX_RETRY_SHIFT 4
+#define TRIES_AT_ONCE 4 /* to open a file that is gone */
 
 /* Has the file the name that the mapping had? */
 static bool is_named(int fd, const char *path)
@@ -194,16 +199,32 @@ static void tell_twins(struct mapped_file *file, const struct stat *st)
 		file->dev = st->st_dev;
 }
 
-void mapped_file_open(struct mapped_file *file, const struct file_mapping *m)
+/* The length of a mapping's path, without what the kernel adds to that of a deleted file. */
+static size_t path_length(const char *path)
 {
 	static const char deleted[] = " (deleted)";
-	int length = (int)strlen(m->path), suffix = sizeof(deleted) - 1;
+	size_t length = strlen(path), suffix = sizeof(deleted) - 1;
+
+	if (length > suffix && !strcmp(path + length - suffix, deleted))
+		length -= suffix;
+	return length;
+}
+
+static void count_try(struct mapped_file *file, uint64_t now)
+{
+	uint32_t shift = file->nr_tries < MAX_RETRY_SHIFT ? file->nr_tries : MAX_RETRY_SHIFT;
+
+	file->nr_tries++;
+	file->retry_ns = now + (RETRY_NS << shift);
+}
+
+void mapped_file_open(struct mapped_file *file, const struct file_mapping *m)
+{
 	struct stat st;
 
-	if (length > suffix && !strcmp(m->path + length - suffix, deleted))
-		length -= suffix;
 	file->kind = MODULE_ELF;
-	file->path = xasprintf("%.*s", length, m->path);
+	file->path = xasprintf("%.*s", (int)path_length(m->path), m->path);
+	count_try(file, monotonic_ns());
 	file->fd = open_mapped(m);
 	file->root = mapped_root_of(m);
 	if (file->fd >= 0 && !fstat(file->fd, &st)) {
@@ -211,4 +232,47 @@ void mapped_file_open(struct mapped_file *file, const struct file_mapping *m)
 		file->size_bytes = (uint64_t)st.st_size;
 		tell_twins(file, &st);
 	}
+}
+
+static bool has_path(const struct mapped_file *file, const char *path)
+{
+	size_t length = path_length(path);
+
+	return strlen(file->path) == length && !memcmp(file->path, path, length);
+}
+
+/* Was the file deleted or replaced, or had its process ended, when it was to be opened? */
+static bool is_gone(const struct mapped_file *file)
+{
+	return file->fd == -ENOENT || file->fd == -ESTALE || file->fd == -ESRCH;
+}
+
+/*
+ * Is it time for one more try to open the file? A file that is refused stays so, and one that does
+ * not answer costs a wait. But a file that is gone may be there for the next process, which maps it
+ * only once: the first tries need not wait.
+ */
+static bool may_try(const struct mapped_file *file, uint64_t now)
+{
+	return now >= file->retry_ns || (is_gone(file) && file->nr_tries < TRIES_AT_ONCE);
+}
+
+bool mapped_file_needs_retry(struct mapped_file *file, const struct file_mapping *m)
+{
+	uint64_t now = monotonic_ns();
+	int fd;
+
+	/* One user's mapping that is gone must not keep the file from others. */
+	if (file->fd == -ESTALE && file->user != m->user)
+		return true;
+	/* A new file may have the inode of a deleted one that is not open. */
+	if (is_gone(file) && !has_path(file, m->path))
+		return true;
+	if (!may_try(file, now))
+		return false;
+	count_try(file, now);
+	fd = open_mapped(m);
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
 }

@@ -2,6 +2,8 @@
 #ifndef SPROF_OPEN_MAPPED_H
 #define SPROF_OPEN_MAPPED_H
 
+#include <stdbool.h>
+
 #include "sampler/target/mapped_file.h"
 
 /*
@@ -13,6 +15,12 @@ int open_mapped(const struct file_mapping *mapping);
 
 /* Opens the file of a new entry and fills what that tells of it; all but its headers. */
 void mapped_file_open(struct mapped_file *file, const struct file_mapping *mapping);
+/*
+ * The file of an entry could not be opened, and here is one more mapping with its device and inode.
+ * Does it need a new entry, as the mapping of another file or of one that opens now? However often
+ * this is called, whether the file opens is tried ever more rarely, at last once in 16 s.
+ */
+bool mapped_file_needs_retry(struct mapped_file *file, const struct file_mapping *mapping);
 
 /*
  * Finds out in which root directory the path of the mapping, and paths in the file, have a meaning.
