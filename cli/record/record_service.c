@@ -25,11 +25,12 @@ uint64_t record_output_bytes(const struct record_output *o)
 int record_service_prepare(struct record_service *s, const struct record_opts *opts)
 {
 	const struct push_opts *push = &opts->push.opts;
+	const struct spool_limits limits = { .bytes = push->spool_bytes };
 	int err = service_new(opts->metrics, &s->service);
 
 	s->opts = opts;
 	if (!err && opts->metrics && opts->push.url && push->spool)
-		err = spool_open(push->spool, push->spool_bytes, &s->spool);
+		err = spool_open(push->spool, &limits, &s->spool);
 	return err;
 }
 
@@ -99,7 +100,7 @@ static void count(void *context, struct recorder_counters *c)
 	if (s->spool) {
 		spool_stats(s->spool, &spool);
 		c->spool_bytes = spool.bytes;
-		c->nr_spooled = spool.nr_files;
+		c->nr_spooled = spool.nr_requests;
 	}
 }
 

@@ -57,7 +57,7 @@ void metrics_text_add(struct buffer *b, const struct recorder_counters *c)
 	}
 	add_cost(b, &c->cost);
 	if (c->has_spool) {
-		gauge(b, "spool_bytes", c->spool_bytes, "Bytes that wait to be pushed.");
+		gauge(b, "spool_bytes", c->spool_bytes, "Bytes on disk that wait to be pushed.");
 		gauge(b, "spool_requests", c->nr_spooled, "Requests that wait to be pushed.");
 	}
 }

@@ -56,6 +56,7 @@ int pusher_open(const struct pusher_config *c, struct pusher **ret_pusher)
 					  .ca_file = c->ca_file,
 					  .timeout_ms = c->timeout_ms,
 					  .grpc = c->url->receiver->grpc };
+	const struct spool_limits limits = { .bytes = c->spool_bytes };
 	struct pusher *p = xcalloc(1, sizeof(*p));
 	int err = http_open(&http, &p->http);
 
@@ -65,7 +66,7 @@ int pusher_open(const struct pusher_config *c, struct pusher **ret_pusher)
 	p->wait = c->wait ? c->wait : sleep_ms;
 	p->wait_context = c->wait_context;
 	if (!err && c->spool)
-		err = spool_open(c->spool, c->spool_bytes, &p->spool);
+		err = spool_open(c->spool, &limits, &p->spool);
 	if (err) {
 		pusher_close(p);
 		return err;
@@ -353,7 +354,7 @@ void pusher_stats(struct pusher *p, struct pusher_stats *ret_stats)
 	if (!p->spool)
 		return;
 	spool_stats(p->spool, &spool);
-	ret_stats->nr_waiting = spool.nr_files;
+	ret_stats->nr_waiting = spool.nr_requests;
 	ret_stats->nr_lost += spool.nr_dropped;
 	ret_stats->lost_samples += spool.dropped_samples;
 }

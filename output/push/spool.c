@@ -1,6 +1,8 @@
 /*
  * Keeps requests as files. A file is written under another name and then renamed, so a file with
- * the name of a request is whole. Names begin with the time, so their order is that of time.
+ * the name of a request is whole. Names begin with the time, so their order is that of time. A
+ * folder may hold more requests than are listed at once: all are counted, and the oldest are
+ * listed.
  */
 #include "output/push/spool.h"
 
@@ -27,26 +29,27 @@
 #define SUFFIX ".push"
 #define UNFINISHED "new-" /* prefix of files that are being written */
 #define UNFINISHED_MAX_S 3600
-#define FILES_MAX 100000
 #define REQUEST_MAX (1u << 30) /* bytes */
+#define BLOCK 4096u	       /* bytes; most file systems give a file whole blocks of that size */
 #define NAME_BYTES 64
 
 struct entry {
 	char name[NAME_BYTES];
-	uint64_t size;
+	uint64_t bytes; /* on the disk */
 };
 
 struct spool {
 	char *path;
 	int dir;
 	int lock; /* descriptor of a file whose lock is held, or -1 */
-	uint64_t limit;
-	struct entry *entries; /* as of the last look, in order of time */
+	struct spool_limits limits;
+	uint64_t nr_requests, bytes; /* of all requests, as of the last look */
+	struct entry *entries;	     /* the oldest of them, in order of time */
 	size_t nr_entries, capacity, at;
 	uint64_t nr_dropped, dropped_samples;
 };
 
-int spool_open(const char *path, uint64_t limit_bytes, struct spool **ret_spool)
+int spool_open(const char *path, const struct spool_limits *limits, struct spool **ret_spool)
 {
 	int err = mkdir(path, 0700) && errno != EEXIST ? -errno : 0, dir = -1;
 	const char *why;
@@ -67,7 +70,9 @@ int spool_open(const char *path, uint64_t limit_bytes, struct spool **ret_spool)
 		return err;
 	}
 	s = xcalloc(1, sizeof(*s));
-	*s = (struct spool){ .path = xstrdup(path), .dir = dir, .lock = -1, .limit = limit_bytes };
+	*s = (struct spool){ .path = xstrdup(path), .dir = dir, .lock = -1, .limits = *limits };
+	if (!s->limits.requests)
+		s->limits.requests = SPOOL_REQUESTS;
 	*ret_spool = s;
 	return 0;
 }
@@ -104,47 +109,69 @@ static void remove_unfinished(struct spool *s, const char *name, const struct st
 		unlinkat(s->dir, name, 0);
 }
 
+/* The larger of both: a file system may compress what it holds, or not yet know where it lies. */
+static uint64_t bytes_on_disk(const struct stat *st)
+{
+	uint64_t blocks = (uint64_t)st->st_blocks * 512, size = (uint64_t)st->st_size;
+
+	return blocks > size ? blocks : size;
+}
+
+/* Sorts what was listed, and keeps the oldest `nr`. */
+static void keep_oldest(struct spool *s, size_t nr)
+{
+	if (s->nr_entries)
+		qsort(s->entries, s->nr_entries, sizeof(*s->entries), compare_entries);
+	if (s->nr_entries > nr)
+		s->nr_entries = nr;
+}
+
+/* Counts a request and lists it, among twice as many as a spool may hold. */
+static void add_entry(struct spool *s, const char *name, uint64_t bytes)
+{
+	struct entry *new;
+
+	s->nr_requests++;
+	s->bytes += bytes;
+	if (s->nr_entries == 2 * s->limits.requests)
+		keep_oldest(s, s->limits.requests);
+	s->entries = xgrow(s->entries, &s->capacity, s->nr_entries + 1, sizeof(*s->entries));
+	new = &s->entries[s->nr_entries++];
+	snprintf(new->name, sizeof(new->name), "%s", name);
+	new->bytes = bytes;
+}
+
 static void list(struct spool *s)
 {
 	DIR *d = list_folder(s->dir, ".");
 	struct dirent *e;
 
 	s->nr_entries = s->at = 0;
-	while (d && s->nr_entries < FILES_MAX && (e = readdir(d))) {
+	s->nr_requests = s->bytes = 0;
+	while (d && (e = readdir(d))) {
 		struct stat st;
-		struct entry *new;
 
 		if (fstatat(s->dir, e->d_name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode))
 			continue;
 		remove_unfinished(s, e->d_name, &st);
-		if (!is_request(e->d_name))
-			continue;
-		s->entries =
-			xgrow(s->entries, &s->capacity, s->nr_entries + 1, sizeof(*s->entries));
-		new = &s->entries[s->nr_entries++];
-		snprintf(new->name, sizeof(new->name), "%s", e->d_name);
-		new->size = (uint64_t)st.st_size;
+		if (is_request(e->d_name))
+			add_entry(s, e->d_name, bytes_on_disk(&st));
 	}
 	if (d)
 		closedir(d);
-	if (s->nr_entries)
-		qsort(s->entries, s->nr_entries, sizeof(*s->entries), compare_entries);
-}
-
-static uint64_t total(const struct spool *s)
-{
-	uint64_t bytes = 0;
-
-	for (size_t i = 0; i < s->nr_entries; i++)
-		bytes += s->entries[i].size;
-	return bytes;
+	/* Where some were left out, newer ones than those may be listed, but not among so many. */
+	keep_oldest(s, s->nr_requests > s->nr_entries ? s->limits.requests : s->nr_entries);
 }
 
 void spool_stats(struct spool *s, struct spool_stats *ret_stats)
 {
 	list(s);
-	*ret_stats =
-		(struct spool_stats){ s->nr_entries, total(s), s->nr_dropped, s->dropped_samples };
+	*ret_stats = (struct spool_stats){
+		.nr_requests = s->nr_requests,
+		.bytes = s->bytes,
+		.nr_dropped = s->nr_dropped,
+		.dropped_samples = s->dropped_samples,
+	};
 }
 
 /* 0 or -errno. */
@@ -165,16 +192,22 @@ static int read_request(struct spool *s, const char *name, struct push_request *
 }
 
 /* Removes a file, and counts what was in it as lost. */
-static void drop(struct spool *s, const char *name)
+static void drop(struct spool *s, const struct entry *e)
 {
-	struct push_request r;
+	struct push_request r = { 0 };
+	bool removed;
 
-	if (!read_request(s, name, &r)) {
-		s->dropped_samples += r.nr_samples;
-		push_request_fini(&r);
+	read_request(s, e->name, &r); /* of one that is damaged, no samples are known */
+	removed = !unlinkat(s->dir, e->name, 0);
+	if (removed || errno == ENOENT) { /* another recorder may have sent it meanwhile */
+		s->nr_requests--;
+		s->bytes -= e->bytes;
 	}
-	if (!unlinkat(s->dir, name, 0))
+	if (removed) {
 		s->nr_dropped++;
+		s->dropped_samples += r.nr_samples;
+	}
+	push_request_fini(&r);
 }
 
 bool spool_lock(struct spool *s)
@@ -204,14 +237,14 @@ void spool_rewind(struct spool *s)
 bool spool_next(struct spool *s, struct push_request *ret_request)
 {
 	while (s->at < s->nr_entries) {
-		const char *name = s->entries[s->at++].name;
-		int err = read_request(s, name, ret_request);
+		const struct entry *e = &s->entries[s->at++];
+		int err = read_request(s, e->name, ret_request);
 
 		if (!err)
 			return true;
 		if (err == -EBADMSG) {
-			log_warning("'%s/%s' is damaged: it is removed", s->path, name);
-			drop(s, name);
+			log_warning("'%s/%s' is damaged: it is removed", s->path, e->name);
+			drop(s, e);
 		}
 	}
 	return false;
@@ -223,20 +256,28 @@ void spool_remove(struct spool *s)
 		unlinkat(s->dir, s->entries[s->at - 1].name, 0);
 }
 
-/* Drops the oldest requests. false: the new one would not fit into an empty spool. */
-static bool make_room(struct spool *s, uint64_t size)
+static bool has_room(const struct spool *s, uint64_t bytes)
 {
-	uint64_t used;
+	return s->bytes + bytes <= s->limits.bytes && s->nr_requests < s->limits.requests;
+}
 
-	if (size > s->limit)
-		return false;
-	list(s);
-	used = total(s);
-	for (size_t i = 0; i < s->nr_entries && used + size > s->limit; i++) {
-		drop(s, s->entries[i].name);
-		used -= s->entries[i].size;
-	}
-	return true;
+/*
+ * Drops the oldest requests. 0; -EFBIG: the new one would not fit into an empty spool; -ENOSPC:
+ * files cannot be removed.
+ */
+static int make_room(struct spool *s, uint64_t size)
+{
+	uint64_t bytes = (size + BLOCK - 1) / BLOCK * BLOCK, nr_before;
+
+	if (bytes > s->limits.bytes)
+		return -EFBIG;
+	do {
+		list(s);
+		nr_before = s->nr_requests;
+		while (!has_room(s, bytes) && s->at < s->nr_entries)
+			drop(s, &s->entries[s->at++]);
+	} while (!has_room(s, bytes) && s->nr_requests < nr_before);
+	return has_room(s, bytes) ? 0 : -ENOSPC;
 }
 
 static int write_file(struct spool *s, const char *name, const struct buffer *bytes)
@@ -276,14 +317,15 @@ static int write_request(struct spool *s, const struct buffer *bytes)
 int spool_add(struct spool *s, const struct push_request *request)
 {
 	struct buffer bytes = { 0 };
-	int err = -EFBIG;
+	int err;
 
 	push_request_encode(request, &bytes);
-	if (make_room(s, bytes.size))
+	err = make_room(s, bytes.size);
+	if (!err)
 		err = write_request(s, &bytes);
 	/* A full disk is a limit too. */
-	for (size_t i = 0; i < s->nr_entries && (err == -ENOSPC || err == -EDQUOT); i++) {
-		drop(s, s->entries[i].name);
+	while ((err == -ENOSPC || err == -EDQUOT) && s->at < s->nr_entries) {
+		drop(s, &s->entries[s->at++]);
 		err = write_request(s, &bytes);
 	}
 	buffer_fini(&bytes);

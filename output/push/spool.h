@@ -1,7 +1,7 @@
 /*
  * Requests that could not be sent are kept in a folder, a file each, and sent later in the order of
- * time. The folder has a limit: where it is full, the oldest requests are dropped, and counted.
- * It belongs to the user who pushes; tokens are not in it.
+ * time. The folder has limits: where it is full, the oldest requests are dropped, and counted. It
+ * belongs to the user who pushes; tokens are not in it.
  */
 #ifndef SPROF_SPOOL_H
 #define SPROF_SPOOL_H
@@ -15,15 +15,26 @@
 struct push_request;
 struct spool;
 
+/*
+ * The most requests in a spool: to find the oldest, each look lists them in memory, so small ones
+ * must have a limit besides that of their bytes.
+ */
+#define SPOOL_REQUESTS 50000
+
+struct spool_limits {
+	uint64_t bytes;	 /* on the disk */
+	size_t requests; /* 0: SPOOL_REQUESTS; tests set less */
+};
+
 struct spool_stats {
-	size_t nr_files;
-	uint64_t bytes;
+	uint64_t nr_requests;
+	uint64_t bytes;	     /* on the disk */
 	uint64_t nr_dropped; /* requests that were dropped since the spool was opened */
 	uint64_t dropped_samples;
 };
 
 /* Makes the folder if it is missing. 0 or -errno, reported. */
-int spool_open(const char *path, uint64_t limit_bytes, struct spool **ret_spool);
+int spool_open(const char *path, const struct spool_limits *limits, struct spool **ret_spool);
 void spool_close(struct spool *spool); /* NULL is fine */
 
 /* Keeps a request. 0, or -errno, reported; the request is then dropped, and counted. */
