@@ -5,7 +5,8 @@
  *
  * The child must not outlive the recorder, because it inherits the descriptors of the BPF programs,
  * which sample as long as one is open. It ignores signals that end a recorder, which often go to
- * the whole process group; the recorder waits for it.
+ * the whole process group; the recorder waits for it. It has readers of its own: for names of
+ * runtime code and of files in containers it opens files in /proc, which may never return.
  */
 #include "cli/continuous/name_segment.h"
 
@@ -169,11 +170,17 @@ static struct unnamed {
 	struct rlimit before;
 } unnamed;
 
+static _Noreturn void end_child(int status)
+{
+	remote_read_end();
+	_exit(status);
+}
+
 static void finish_unnamed(void)
 {
 	alloc_set_report(NULL);
 	setrlimit(RLIMIT_DATA, &unnamed.before);
-	_exit(recfile_finish(unnamed.file, unnamed.stats, unnamed.end_ns) ? 1 : NAMES_LIMITED);
+	end_child(recfile_finish(unnamed.file, unnamed.stats, unnamed.end_ns) ? 1 : NAMES_LIMITED);
 }
 
 /* Lifts the limit of memory after the look-up, as writing the segment must not be cut short. */
@@ -245,6 +252,22 @@ static int name_in_child(const struct naming_parts *parts, const struct unnamed 
 	return nr_limited ? NAMES_LIMITED : 0;
 }
 
+/*
+ * Starts the child's readers, with the rights of the recorder's. They share the child's memory, but
+ * no longer than it lives: what they wait for, when they open files in /proc, ends with a kill.
+ */
+static void start_readers(void)
+{
+	enum rights before = privileges_use(RIGHTS_BORROWED);
+	int err;
+
+	remote_read_leave();
+	err = remote_read_start();
+	privileges_use(before);
+	if (err)
+		log_error(-err, "start a process that reads others");
+}
+
 static void become_child(const struct naming_parts *parts, pid_t recorder)
 {
 	static const int ignored[] = { SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2 };
@@ -256,7 +279,7 @@ static void become_child(const struct naming_parts *parts, pid_t recorder)
 		signal(ignored[i], SIG_IGN);
 	setpriority(PRIO_PROCESS, 0, NICE);
 	folder_unlock(parts->folder);
-	remote_read_leave();
+	start_readers();
 }
 
 bool naming_start(struct naming *n, const struct naming_parts *parts, struct recfile *file,
@@ -274,7 +297,7 @@ bool naming_start(struct naming *n, const struct naming_parts *parts, struct rec
 		become_child(parts, recorder);
 		if (n->memory)
 			limit_memory(n->memory, parts->sandbox, &job);
-		_exit(name_in_child(parts, &job));
+		end_child(name_in_child(parts, &job));
 	}
 	n->of[n->nr].pid = pid;
 	n->of[n->nr].path = xstrdup(path);

@@ -136,7 +136,8 @@ static int start(struct push_child *c, int *ret_ready)
 	c->pid = fork();
 	if (!c->pid) {
 		outlive_signals();
-		remote_read_leave(); /* its descriptors are about to be closed */
+		/* Its descriptors are about to be closed, and no process can have this one wait. */
+		remote_read_leave();
 		setpriority(PRIO_PROCESS, 0, LOWEST_PRIORITY);
 		keep_descriptors(control[0], ready[1]);
 		_exit(send_all(c->opts));

@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <poll.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -54,6 +55,11 @@ void given_up_end(void)
 	free(list.processes);
 	list.processes = NULL;
 	list.capacity = list.nr = list.last = 0;
+}
+
+void given_up_forget(void)
+{
+	memset(&list, 0, sizeof(list));
 }
 
 /* /proc/PID/stat tells when a process was started, but an exec that never ends keeps it back. */

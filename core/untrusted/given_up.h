@@ -16,5 +16,7 @@ void given_up_add(pid_t pid, uint64_t waited_ns);
 uint64_t given_up_count(void);
 /* Says how many were not named, and empties the list. */
 void given_up_end(void);
+/* For a forked child: the list that it has is its parent's, in any state. */
+void given_up_forget(void);
 
 #endif

@@ -13,7 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "core/base/alloc.h"
@@ -32,13 +34,14 @@
 #define LOOK_NS (10 * NS_PER_MS)
 #define ALLOWANCE_NS (2000 * NS_PER_MS) /* most time for waits without an answer; */
 #define ALLOWANCE_SHARE 10		/* it grows by a tenth of the elapsed time */
-#define MAX_FILE (64u << 20)
+#define END_MS 1000			/* for the starter to end */
 #define NONE UINT32_MAX
 
 /* Global, like the child processes that it describes. */
 static struct {
 	pthread_mutex_t lock;
 	struct remote_slot *slots; /* NULL: there are no readers */
+	bool has_left;		   /* there are none, as they were the parent's */
 	pid_t starter;
 	bool have_ended; /* the starter was killed, and the readers with it */
 	int commands, files;
@@ -65,6 +68,7 @@ int remote_read_start(void)
 		return (int)pid;
 	}
 	readers.slots = at;
+	readers.has_left = false;
 	readers.starter = pid;
 	readers.have_ended = false;
 	readers.slot = NONE;
@@ -75,23 +79,52 @@ int remote_read_start(void)
 
 void remote_read_leave(void)
 {
+	readers.has_left = true;
 	if (!readers.slots)
 		return;
-	pthread_mutex_init(&readers.lock, NULL); /* another thread of the parent may have held it */
+	/* Another thread of the parent may have held the lock, and changed what it protects. */
+	pthread_mutex_init(&readers.lock, NULL);
+	readers.ahead = (struct buffer){ 0 };
+	readers.ahead_of = 0;
+	given_up_forget();
 	close(readers.commands);
 	close(readers.files);
 	munmap(readers.slots, REMOTE_READERS * sizeof(struct remote_slot));
 	readers.slots = NULL;
 }
 
+static bool command(uint32_t slot)
+{
+	uint8_t byte = (uint8_t)slot;
+
+	return !full_write_pipe(readers.commands, &byte, 1);
+}
+
+/* Has the starter end, which waits for its readers. */
+static void end_starter(void)
+{
+	const struct timespec pause = { .tv_nsec = NS_PER_MS };
+	pid_t ended = waitpid(readers.starter, NULL, WNOHANG);
+
+	if (!ended)
+		command(REMOTE_END);
+	for (int i = 0; !ended && i < END_MS; i++) {
+		nanosleep(&pause, NULL);
+		ended = waitpid(readers.starter, NULL, WNOHANG);
+	}
+	if (ended)
+		return;
+	kill(readers.starter, SIGKILL); /* the readers die with it */
+	waitpid(readers.starter, NULL, 0);
+}
+
 void remote_read_end(void)
 {
 	if (!readers.slots)
 		return;
+	end_starter();
 	close(readers.commands);
 	close(readers.files);
-	kill(readers.starter, SIGKILL); /* the readers die with it */
-	waitpid(readers.starter, NULL, 0);
 	munmap(readers.slots, REMOTE_READERS * sizeof(struct remote_slot));
 	buffer_fini(&readers.ahead);
 	readers.ahead_of = 0;
@@ -132,13 +165,6 @@ static bool have_ended(void)
 		    "missing, and processes that begin may not be sampled");
 	log_hint("end sprof and start it again");
 	return true;
-}
-
-static bool command(uint32_t slot)
-{
-	uint8_t byte = (uint8_t)slot;
-
-	return !full_write_pipe(readers.commands, &byte, 1);
 }
 
 /* Has a new reader started. Returns false if all readers are stuck, or there can be none. */
@@ -235,11 +261,29 @@ static int64_t ask(enum remote_request request, pid_t pid, uint64_t address, siz
 	return -ETIMEDOUT;
 }
 
+/*
+ * After this process has left its parent's readers, a read of a hostile process would hold it up.
+ * It reads only processes of its own user, who harms no one else with that. Those of user 0 may be
+ * in anyone's container.
+ */
+static bool may_read(pid_t pid)
+{
+	char path[32];
+	struct stat st;
+
+	if (!readers.has_left)
+		return true;
+	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
+	return geteuid() && !stat(path, &st) && st.st_uid == geteuid();
+}
+
 ssize_t remote_read(pid_t pid, uint64_t address, void *to, size_t size)
 {
 	size_t got = 0;
 	int64_t n = 0;
 
+	if (!may_read(pid))
+		return -EACCES;
 	pthread_mutex_lock(&readers.lock);
 	while (got < size) {
 		size_t part = size - got < REMOTE_DATA ? size - got : REMOTE_DATA;
@@ -329,62 +373,14 @@ static int read_file(pid_t pid, const char *name, size_t limit, struct buffer *b
 	return n < 0 ? (int)n : 0;
 }
 
-/* The text of a FILE, and how much of it was read. */
-struct text {
-	struct buffer buffer;
-	size_t at;
-};
-
-static ssize_t text_read(void *cookie, char *to, size_t size)
-{
-	struct text *t = cookie;
-
-	if (size > t->buffer.size - t->at)
-		size = t->buffer.size - t->at;
-	if (size)
-		memcpy(to, t->buffer.data + t->at, size);
-	t->at += size;
-	return (ssize_t)size;
-}
-
-static int text_close(void *cookie)
-{
-	struct text *t = cookie;
-
-	buffer_fini(&t->buffer);
-	free(t);
-	return 0;
-}
-
-FILE *remote_open(pid_t pid, const char *name)
-{
-	const cookie_io_functions_t functions = { .read = text_read, .close = text_close };
-	struct text *t;
-	char path[80];
-	FILE *f;
-	int err;
-
-	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
-	if (!readers.slots)
-		return fopen(path, "re");
-	t = xcalloc(1, sizeof(*t));
-	err = read_file(pid, name, MAX_FILE, &t->buffer);
-	f = err ? NULL : fopencookie(t, "r", functions);
-	if (!f) {
-		if (!err)
-			err = -errno;
-		text_close(t);
-		errno = -err;
-	}
-	return f;
-}
-
 int remote_open_file(pid_t pid, const char *name, int flags)
 {
 	char path[80];
 	int64_t err;
 	int fd;
 
+	if (!may_read(pid))
+		return -EACCES;
 	if (!readers.slots) {
 		snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
 		fd = open(path, flags | O_CLOEXEC);
@@ -397,35 +393,18 @@ int remote_open_file(pid_t pid, const char *name, int flags)
 	return fd;
 }
 
-int remote_open_link(pid_t pid, const char *name)
-{
-	return remote_open_file(pid, name, O_PATH);
-}
-
-ssize_t remote_read_link(pid_t pid, const char *name, char *to, size_t size)
-{
-	int fd = remote_open_link(pid, name);
-	char path[64];
-	ssize_t n;
-
-	if (fd < 0)
-		return fd;
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	n = readlink(path, to, size);
-	if (n < 0)
-		n = -errno;
-	close(fd);
-	return n;
-}
-
 int remote_file(pid_t pid, const char *name, size_t limit, struct buffer *to)
 {
+	char path[80];
 	FILE *f;
 	int err;
 
+	if (!may_read(pid))
+		return -EACCES;
 	if (readers.slots)
 		return read_file(pid, name, limit, to);
-	f = remote_open(pid, name);
+	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
+	f = fopen(path, "re");
 	if (!f)
 		return -errno;
 	err = buffer_add_file(to, f, limit);
@@ -440,6 +419,8 @@ int remote_text(pid_t pid, const char *name, char *text, size_t size)
 	int64_t n;
 
 	text[0] = '\0';
+	if (!may_read(pid))
+		return -EACCES;
 	if (!readers.slots)
 		return proc_text(text, size, "/proc/%d/%s", (int)pid, name);
 	pthread_mutex_lock(&readers.lock);

@@ -23,8 +23,9 @@
  */
 int remote_read_start(void);
 /*
- * For a forked child that runs beside its parent, as the readers are the parent's: the child makes
- * its reads itself from now on, so the parent must kill it if one does not return.
+ * For a forked child that runs beside its parent, as the readers are the parent's. It may start its
+ * own. Without them it makes its reads itself, but only of processes of its own user, which must
+ * not be user 0; others are refused with -EACCES, so that none can have it wait for ever.
  */
 void remote_read_leave(void);
 /* Ends the readers. Reports how many processes were given up without a message. */

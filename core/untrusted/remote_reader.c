@@ -28,6 +28,7 @@
 #define PAGE 4096u
 #define FILES_FD STDOUT_FILENO /* the socket to which readers send descriptors */
 #define MAX_PAGES (REMOTE_DATA / PAGE + 1)
+#define END_MS 200 /* most time for the readers to end */
 
 void remote_futex_wait(uint32_t *word, uint32_t value, uint64_t timeout_ns)
 {
@@ -223,6 +224,27 @@ static void mark_ended(struct remote_slot *slots)
 				__atomic_store_n(&slots[i].alive, 0, __ATOMIC_RELEASE);
 }
 
+/*
+ * Ends the readers and waits for them, the stuck ones aside. Without that they would be left to the
+ * first process of the PID namespace, which may be a target that never waits for its children.
+ */
+static void end_readers(const struct remote_slot *slots)
+{
+	const struct timespec pause = { 0, 1000000 };
+	int nr_pauses = 0;
+	pid_t pid;
+
+	for (uint32_t i = 0; i < REMOTE_READERS; i++)
+		if (slots[i].alive && slots[i].reader > 0)
+			kill(slots[i].reader, SIGKILL);
+	while ((pid = waitpid(-1, NULL, WNOHANG)) >= 0 && nr_pauses < END_MS) {
+		if (pid)
+			continue;
+		nanosleep(&pause, NULL);
+		nr_pauses++;
+	}
+}
+
 /* Closes the recorder's files: a reader that is stuck would keep them open for ever. */
 static void let_go_of_files(int commands, int files)
 {
@@ -259,9 +281,12 @@ static _Noreturn void run_starter(struct remote_slot *slots, int commands, int f
 		_exit(0);
 	while (read(STDIN_FILENO, &slot, 1) == 1) {
 		mark_ended(slots);
+		if (slot == REMOTE_END)
+			break;
 		if (slot < REMOTE_READERS)
 			start_reader(&slots[slot]);
 	}
+	end_readers(slots);
 	_exit(0);
 }
 

@@ -11,6 +11,7 @@
 #include <sys/types.h>
 
 #define REMOTE_READERS 32u /* at once, the stuck ones included */
+#define REMOTE_END (REMOTE_READERS + 1)
 #define REMOTE_DATA (64u << 10)
 #define REMOTE_NAME 48
 
@@ -46,8 +47,9 @@ void remote_futex_wake(uint32_t *word);
 
 /*
  * Forks the starter. *ret_commands is a pipe for bytes: the number of a slot starts a reader for
- * it; REMOTE_READERS only marks readers that have ended as not alive. *ret_files is a socket to
- * which readers send what they looked up (remote_file_take). Returns its process id or -errno.
+ * it; REMOTE_READERS only marks readers that have ended as not alive; REMOTE_END ends the starter
+ * and its readers. *ret_files is a socket to which readers send what they looked up
+ * (remote_file_take). Returns its process id or -errno.
  */
 pid_t remote_starter_fork(struct remote_slot *slots, int *ret_commands, int *ret_files);
 

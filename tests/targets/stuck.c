@@ -11,6 +11,7 @@
  *	           a file, which holds what the kernel takes to attach a tracer
  *	close      of anything that /proc asks for rights for: it starts a program, and a file is
  *	           closed then whose FUSE server does not answer. Does no work
+ *	asked      as close, once a SIGUSR1 asks for it: until then it works, and all can be read
  *	waits      of the stack of one thread, which waits for a signal: it lies in a page of such
  *	           a file
  *
@@ -167,21 +168,23 @@ static void hold_tracers_off(void)
 	usleep(200000);
 }
 
-static _Noreturn void close_for_ever(const char *seconds)
+static volatile sig_atomic_t asked;
+
+static void on_signal(int number)
 {
-	endless_file(false);
-	if (write(1, "ready\n", 6) != 6)
-		_exit(1);
-	execlp("sleep", "sleep", seconds, NULL);
-	_exit(1);
+	(void)number;
+	asked = 1;
 }
 
 int main(int argc, char **argv)
 {
-	const char *kind = argc > 1 ? argv[1] : "";
-	uint64_t end = cpu_ns() + (argc > 2 ? strtoull(argv[2], NULL, 10) : 10) * 1000000000;
+	const char *kind = argc > 1 ? argv[1] : "", *seconds = argc > 2 ? argv[2] : "10";
+	uint64_t end = cpu_ns() + strtoull(seconds, NULL, 10) * 1000000000;
 	char *code = make_code();
 
+	/* First: later it may touch no page that it has not touched yet. */
+	signal(SIGUSR1, on_signal);
+	asked = !strcmp(kind, "close");
 	if (!strcmp(kind, "userfault"))
 		hand_over(code);
 	else if (!strcmp(kind, "lock"))
@@ -190,11 +193,13 @@ int main(int argc, char **argv)
 		hold_tracers_off();
 	else if (!strcmp(kind, "waits"))
 		wait_where_no_one_can_read();
-	else if (!strcmp(kind, "close"))
-		close_for_ever(argc > 2 ? argv[2] : "10");
+	else if (!strcmp(kind, "close") || !strcmp(kind, "asked"))
+		endless_file(false);
 	if (write(1, "ready\n", 6) != 6)
 		return 1;
-	while (cpu_ns() < end)
+	while (cpu_ns() < end && !asked)
 		((void (*)(uint64_t))(uintptr_t)code)(100000);
+	if (asked)
+		execlp("sleep", "sleep", seconds, NULL);
 	_exit(0);
 }

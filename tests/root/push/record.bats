@@ -13,6 +13,7 @@ setup() {
 teardown() {
 	for pid in $FAKE $PROGRAM; do
 		kill "$pid" 2>/dev/null || true
+		wait "$pid" 2>/dev/null || true # one that starts a program for ever, until its file system ends
 	done
 }
 
@@ -136,6 +137,33 @@ segments() { # FOLDER
 	[ "$(jq -s 'map(.time) | max - min >= 1' taken/*.json)" = true ] # not all at the end
 	run "$SPROF" record --continuous y.data --push-every 5s --push otlp+http://nowhere -- true
 	[ "$status" -eq 2 ]
+}
+
+# The process that makes requests looks for names that a segment lacks. While such a target runs, ps(1) hangs on the
+# whole machine.
+# bats test_tags=full
+@test "a target that starts a program for ever keeps no segment from being pushed" {
+	[ "$("$SPROF" doctor | grep -c '^\(ebpf\|perf\)  *OK')" -gt 0 ] || skip "needs the source ebpf or perf"
+	source "$BATS_TEST_DIRNAME/../ready.bash"
+	start_ready "$TARGETS/stuck" asked 20
+	PROGRAM=$target
+	"$SPROF" record --continuous x.data --segment 1s -F 500 --push "otlp+http://127.0.0.1:$PORT" -p "$target" 3>&- 2>log &
+	local recorder=$! from took
+	until [ "$(ls x.data/*.data 2>/dev/null | wc -l)" -ge 2 ]; do
+		kill -0 $recorder
+		sleep 0.05
+	done
+	kill -USR1 "$target"
+	sleep 3
+	from=$EPOCHREALTIME
+	kill -INT $recorder
+	wait $recorder
+	took=$(((${EPOCHREALTIME/./} - ${from/./}) / 1000))
+	echo "$took ms"
+	cat log
+	[ "$took" -lt 8000 ] # else it waits until the file system ends, 20 s after the target began
+	[ "$(ls taken/*.json | wc -l)" -ge 2 ]
+	! grep -q 'is not pushed\|takes too long' log || false
 }
 
 # bats test_tags=full

@@ -360,6 +360,117 @@ static void reads_fail_once_the_process_that_starts_readers_was_killed(void **st
 	end_process(sound);
 }
 
+/* Has a child of this process make a check with that process. Returns the child's exit status. */
+static int in_child(int (*check)(pid_t pid), pid_t pid)
+{
+	pid_t child = fork();
+	int status = 0;
+
+	if (!child)
+		_exit(check(pid));
+	assert_int_equal(waitpid(child, &status, 0), child);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/* 0, or the number of the step that failed. */
+static int read_with_own_readers(pid_t pid)
+{
+	unsigned char got[16];
+
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	remote_read_leave();
+	if (remote_read_start())
+		return 1;
+	if (remote_read(pid, (uintptr_t)pages, got, 16) != 16)
+		return 2;
+	remote_read_end();
+	/* As a subreaper, this process would get what was left behind. */
+	return waitpid(-1, NULL, WNOHANG) == -1 && errno == ECHILD ? 0 : 3;
+}
+
+static void readers_of_a_child_are_its_own_and_end_before_it(void **state)
+{
+	pid_t pid = sound_process();
+	unsigned char got[16];
+
+	(void)state;
+	assert_int_equal(in_child(read_with_own_readers, pid), 0);
+	assert_int_equal(remote_read(pid, (uintptr_t)pages, got, 16), 16);
+	end_process(pid);
+}
+
+static int give_up_with_own_readers(pid_t pid)
+{
+	unsigned char got[16];
+
+	remote_read_leave();
+	if (remote_read_start())
+		return 1;
+	if (remote_read(pid, (uintptr_t)pages, got, 16) != -ETIMEDOUT)
+		return 2;
+	remote_read_end();
+	return 0;
+}
+
+static void a_child_gives_up_what_its_own_readers_wait_for(void **state)
+{
+	pid_t stuck = stuck_process();
+	int failed;
+
+	(void)state;
+	if (!stuck) {
+		print_message("userfaultfd(2) is not allowed\n");
+		skip();
+	}
+	failed = in_child(give_up_with_own_readers, stuck);
+	end_process(stuck);
+	assert_int_equal(failed, 0);
+}
+
+static int read_nothing(pid_t pid)
+{
+	unsigned char got[16];
+	char text[64];
+
+	remote_read_leave();
+	if (remote_open(pid, "maps") || errno != EACCES)
+		return 1;
+	if (remote_open_file(pid, "root", O_PATH) != -EACCES)
+		return 2;
+	if (remote_text(pid, "stat", text, sizeof(text)) != -EACCES)
+		return 3;
+	return remote_read(pid, (uintptr_t)pages, got, 16) == -EACCES ? 0 : 4;
+}
+
+/* Becomes an ordinary user, if this one is not. */
+static int read_own_process(pid_t unused)
+{
+	pid_t pid;
+	FILE *f;
+
+	(void)unused;
+	if (!geteuid() && (setresgid(65534, 65534, 65534) || setresuid(65534, 65534, 65534)))
+		return 1;
+	prctl(PR_SET_DUMPABLE, 1);
+	remote_read_leave();
+	pid = sound_process();
+	f = remote_open(pid, "maps");
+	end_process(pid);
+	return f ? 0 : 2;
+}
+
+/* Such a process makes its reads itself, and nothing else ends them. */
+static void a_child_without_readers_reads_only_an_ordinary_users_own_processes(void **state)
+{
+	pid_t pid = sound_process();
+
+	(void)state;
+	if (!geteuid())
+		assert_int_equal(in_child(read_nothing, pid), 0);
+	assert_int_equal(in_child(read_own_process, pid), 0);
+	end_process(pid);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -370,6 +481,10 @@ int main(void)
 		cmocka_unit_test(link_of_proc_leads_to_its_file),
 		cmocka_unit_test(read_that_never_returns_is_given_up),
 		cmocka_unit_test(another_process_with_the_number_of_one_given_up_is_read),
+		cmocka_unit_test(readers_of_a_child_are_its_own_and_end_before_it),
+		cmocka_unit_test(a_child_gives_up_what_its_own_readers_wait_for),
+		cmocka_unit_test(
+			a_child_without_readers_reads_only_an_ordinary_users_own_processes),
 		cmocka_unit_test(many_that_never_return_cost_little_more_than_one),
 		cmocka_unit_test(reads_fail_once_the_process_that_starts_readers_was_killed),
 	};
