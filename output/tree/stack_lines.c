@@ -10,16 +10,26 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
+#include "core/base/number_map.h"
 #include "core/profile/column.h"
 #include "output/tree/tree.h"
 
-enum { GUESS_MAX = 1 << 16, MARK_STACKS = 1024 };
+enum { GUESS_MAX = 1 << 16, MARK_STACKS = 1024, MAX_LISTED = 8 };
 
 /* The samples of one stack under one thread name. */
 struct tree_group {
 	uint32_t stack, comm; /* comm: string id, PROFILE_NONE = no thread */
-	uint32_t next;	      /* group of the same stack + 1; 0 = last */
+	uint32_t next;	      /* listed group of the same stack + 1; 0 = last */
 	struct tree_share share;
+};
+
+/*
+ * Finds groups. The first MAX_LISTED of a stack are in a list, which is mostly one group and takes
+ * little memory. A target can change its name before every sample: all further groups are in a map.
+ */
+struct group_finder {
+	uint32_t *heads;	  /* by stack: the latest group in its list + 1; 0 = no group */
+	struct number_map others; /* by stack and thread name: the group */
 };
 
 /* The result of the first pass over the samples. */
@@ -56,21 +66,35 @@ static int count_in(struct survey *v, const struct tree_share *s, uint32_t stack
 											  : -ERANGE;
 }
 
-/* Returns the index of the group, which may be new. */
-static uint32_t find_group(struct tree_lines *l, uint32_t *heads, uint32_t stack, uint32_t comm)
+static uint32_t add_group(struct tree_lines *l, uint32_t stack, uint32_t comm, uint32_t next)
 {
-	for (uint32_t i = heads[stack]; i; i = l->groups[i - 1].next)
-		if (l->groups[i - 1].comm == comm)
-			return i - 1;
 	l->groups = xgrow(l->groups, &l->groups_capacity, l->nr_groups + 1, sizeof(*l->groups));
-	l->groups[l->nr_groups] =
-		(struct tree_group){ .stack = stack, .comm = comm, .next = heads[stack] };
-	heads[stack] = (uint32_t)++l->nr_groups;
-	return heads[stack] - 1;
+	l->groups[l->nr_groups] = (struct tree_group){ .stack = stack, .comm = comm, .next = next };
+	return (uint32_t)l->nr_groups++;
 }
 
-/* The first pass. Groups samples by stack if `heads` is not NULL. */
-static int survey_samples(struct tree_lines *l, struct survey *v, uint32_t *heads,
+/* Returns the index of the group, which may be new. */
+static uint32_t find_group(struct tree_lines *l, struct group_finder *finder, uint32_t stack,
+			   uint32_t comm)
+{
+	uint32_t *head = &finder->heads[stack], *other, nr_listed = 0;
+	bool is_new;
+
+	for (uint32_t i = *head; i; i = l->groups[i - 1].next, nr_listed++)
+		if (l->groups[i - 1].comm == comm)
+			return i - 1;
+	if (nr_listed < MAX_LISTED) {
+		*head = add_group(l, stack, comm, *head) + 1;
+		return *head - 1;
+	}
+	other = number_map_at(&finder->others, (uint64_t)stack << 32 | comm, &is_new);
+	if (is_new)
+		*other = add_group(l, stack, comm, 0);
+	return *other;
+}
+
+/* The first pass. Groups samples by stack if `finder` is not NULL. */
+static int survey_samples(struct tree_lines *l, struct survey *v, struct group_finder *finder,
 			  uint32_t *ret_numbers)
 {
 	const struct profile *p = l->p;
@@ -83,8 +107,8 @@ static int survey_samples(struct tree_lines *l, struct survey *v, uint32_t *head
 
 		if (!share_of(l, s, &share))
 			continue;
-		if (heads) {
-			number = find_group(l, heads, s->stack, comm);
+		if (finder) {
+			number = find_group(l, finder, s->stack, comm);
 			l->groups[number].share.weight += share.weight;
 			l->groups[number].share.events += share.events;
 		}
@@ -268,7 +292,7 @@ int tree_lines_init(struct tree_lines *l, const struct profile *p, enum profile_
 		    uint32_t *ret_numbers)
 {
 	bool grouped = p->nr_samples / 2 > p->nr_stacks;
-	uint32_t *heads = grouped ? xcalloc(p->nr_stacks + 1, sizeof(*heads)) : NULL;
+	struct group_finder finder = { 0 };
 	struct survey v = {
 		.stack_used = xcalloc(p->nr_stacks + 1, sizeof(*v.stack_used)),
 		.comm_used = xcalloc(p->nr_strings + 1, sizeof(*v.comm_used)),
@@ -276,7 +300,11 @@ int tree_lines_init(struct tree_lines *l, const struct profile *p, enum profile_
 	int err;
 
 	*l = (struct tree_lines){ .p = p, .column = column, .functions = ret_functions };
-	err = p->nr_samples > UINT32_MAX ? -EFBIG : survey_samples(l, &v, heads, ret_numbers);
+	if (grouped)
+		finder.heads = xcalloc(p->nr_stacks + 1, sizeof(*finder.heads));
+	err = p->nr_samples > UINT32_MAX
+		      ? -EFBIG
+		      : survey_samples(l, &v, grouped ? &finder : NULL, ret_numbers);
 	if (err)
 		goto out;
 	l->total = v.total.weight;
@@ -291,7 +319,8 @@ int tree_lines_init(struct tree_lines *l, const struct profile *p, enum profile_
 				 weights_are_small(p);
 	err = make_lines(l);
 out:
-	free(heads);
+	number_map_fini(&finder.others);
+	free(finder.heads);
 	free(v.stack_used);
 	free(v.comm_used);
 	return err;
