@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/base/buffer.h"
+#include "core/base/number_map.h"
 #include "core/profile/column.h"
 #include "core/profile/facts.h"
 #include "core/profile/process_end.h"
@@ -125,17 +126,18 @@ static void add_up_reported(struct summary *s, const struct profile *p)
 static uint64_t lost_of_tensors(const struct profile *p)
 {
 	const struct fact_tensor_memory *rows;
+	struct number_map pids = { 0 };
 	uint64_t lost = 0;
 	size_t nr;
 
 	rows = facts_rows(p, FACT_TENSOR_MEMORY, &nr);
 	for (size_t i = 0; i < nr; i++) {
-		bool is_first = true;
+		bool is_first;
 
-		for (size_t k = 0; k < i && is_first; k++)
-			is_first = rows[k].pid != rows[i].pid;
+		number_map_at(&pids, rows[i].pid, &is_first);
 		lost += is_first ? rows[i].lost : 0;
 	}
+	number_map_fini(&pids);
 	return lost;
 }
 
