@@ -11,14 +11,18 @@
 uint32_t profile_named_frame(struct profile *p, const char *name, size_t length,
 			     enum function_kind kind)
 {
+	return profile_frame_of_name(p, profile_string(p, name, length), kind);
+}
+
+uint32_t profile_frame_of_name(struct profile *p, uint32_t name, enum function_kind kind)
+{
 	struct profile_module module = { .kind = MODULE_NAMED, .function_kind = kind };
-	uint32_t id = profile_string(p, name, length);
-	uint32_t frame = profile_frame(p, profile_module(p, &module), id);
+	uint32_t frame = profile_frame(p, profile_module(p, &module), name);
 
 	if (!p->frames[frame].nr_locations) {
 		struct profile_function function = {
-			.name = id,
-			.system_name = id,
+			.name = name,
+			.system_name = name,
 			.module = PROFILE_NONE,
 			.kind = kind,
 		};

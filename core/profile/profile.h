@@ -415,6 +415,8 @@ uint32_t profile_function(struct profile *p, const struct profile_function *func
 uint32_t profile_marker_frame(struct profile *p, enum marker marker);
 uint32_t profile_named_frame(struct profile *p, const char *name, size_t length,
 			     enum function_kind kind);
+/* The same by the id of the name, without a look at its text, which a hostile file makes long. */
+uint32_t profile_frame_of_name(struct profile *p, uint32_t name, enum function_kind kind);
 
 /*
  * The frame of a Python code object at a line (0 = unknown), with its location. The function is

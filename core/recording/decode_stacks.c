@@ -34,8 +34,8 @@ static bool named_frame(struct decoder *d, uint32_t module, uint64_t number, uin
 		*ret_id = PROFILE_NONE;
 		return true;
 	}
-	*ret_id = profile_named_frame(d->p, d->p->strings[name], strlen(d->p->strings[name]),
-				      (enum function_kind)d->p->modules[module].function_kind);
+	*ret_id = profile_frame_of_name(d->p, name,
+					(enum function_kind)d->p->modules[module].function_kind);
 	return true;
 }
 

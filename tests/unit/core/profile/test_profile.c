@@ -248,6 +248,8 @@ static void named_frames_differ_by_kind(void **state)
 
 	assert_int_not_equal(user, kernel);
 	assert_int_equal(profile_named_frame(p, "read", 4, FUNCTION_NATIVE), user);
+	assert_int_equal(profile_frame_of_name(p, profile_cstring(p, "read"), FUNCTION_KERNEL),
+			 kernel);
 	assert_int_equal(p->nr_functions, 2);
 	function = &p->functions[p->locations[p->frames[kernel].first_location].function];
 	assert_string_equal(profile_str(p, function->name), "read");

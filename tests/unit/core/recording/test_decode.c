@@ -322,6 +322,58 @@ static void endless_repetition_of_a_deep_stack_is_stopped(void **state)
 	buffer_fini(&content);
 }
 
+/* String 1, of a megabyte, and a module whose frames are named by it. */
+static void craft_long_name(struct buffer *content, uint8_t module_kind)
+{
+	struct buffer text = { 0 };
+
+	buffer_add_varint(&text, RECORD_MAX_STRING);
+	memset(buffer_reserve(&text, RECORD_MAX_STRING), 'x', RECORD_MAX_STRING);
+	text.size += RECORD_MAX_STRING;
+	craft_record(content, RECORD_STRINGS, text.data, text.size);
+	RECORD(content, RECORD_MODULES, 6, 0, module_kind == MODULE_PYTHON, module_kind, 0, 9, 0);
+	buffer_fini(&text);
+}
+
+/* Frame 0 of string 1 or line 1, then as many frames, each so much further on. */
+static void craft_frames(struct buffer *content, uint32_t nr, uint8_t delta)
+{
+	struct buffer frames = { 0 };
+
+	buffer_add(&frames, (uint8_t[]){ 0, 2 }, 2);
+	for (uint32_t i = 0; i < nr; i++)
+		buffer_add(&frames, (uint8_t[]){ 0, delta }, 2);
+	craft_record(content, RECORD_FRAMES, frames.data, frames.size);
+	buffer_fini(&frames);
+}
+
+static const struct profile_function *function_of(const struct profile *p, uint32_t frame)
+{
+	return &p->functions[p->locations[p->frames[frame].first_location].function];
+}
+
+/* With a look at the name for each of them, the frames would take several minutes. */
+static void a_long_name_in_millions_of_frames_is_looked_at_once(void **state)
+{
+	enum { NR = 4000000 };
+	struct buffer content = { 0 };
+	struct profile *p;
+
+	(void)state;
+	craft_long_name(&content, MODULE_NAMED);
+	craft_frames(&content, NR, 0);
+	RECORD(&content, RECORD_STACKS, 0, 2, 0, 99);
+	p = read_content(&content);
+	assert_false(p->meta.unfinished);
+	assert_int_equal(p->nr_frames, 1);
+	assert_int_equal(p->nr_functions, 1);
+	assert_int_equal(strlen(profile_str(p, function_of(p, 0)->name)), RECORD_MAX_STRING);
+	assert_int_equal(p->stacks[0].nr_frames, 2);
+	assert_int_equal(p->stack_frames[1], 0);
+	profile_free(p);
+	buffer_fini(&content);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -334,6 +386,7 @@ int main(void)
 		cmocka_unit_test(stacks_share_frames_with_the_one_before_in_any_batch),
 		cmocka_unit_test(what_comes_before_a_fault_in_a_batch_is_kept),
 		cmocka_unit_test(endless_repetition_of_a_deep_stack_is_stopped),
+		cmocka_unit_test(a_long_name_in_millions_of_frames_is_looked_at_once),
 	};
 
 	return cmocka_run_group_tests(tests, enter_new_directory, remove_directory);
