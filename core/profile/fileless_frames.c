@@ -6,7 +6,12 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
-#include "core/base/path.h"
+
+/*
+ * Bytes of a name or a path that are shown. A recorder reads far less of each, but a file can refer
+ * to a text of a megabyte in millions of frames.
+ */
+enum { MAX_SHOWN = 4096 };
 
 uint32_t profile_named_frame(struct profile *p, const char *name, size_t length,
 			     enum function_kind kind)
@@ -33,6 +38,17 @@ uint32_t profile_frame_of_name(struct profile *p, uint32_t name, enum function_k
 	return frame;
 }
 
+static char *python_name(const struct profile *p, const struct profile_module *m)
+{
+	const char *name = profile_str(p, m->code_name), *path = profile_str(p, m->path);
+	const char *end = path + strnlen(path, MAX_SHOWN);
+	const char *slash = memrchr(path, '/', (size_t)(end - path));
+	const char *base = slash && slash + 1 < end ? slash + 1 : path; /* path_base_name() */
+
+	return xasprintf("%.*s (%.*s:%" PRIu32 ")", MAX_SHOWN, *name ? name : "[unknown]",
+			 (int)(end - base), base, (uint32_t)m->code_line);
+}
+
 uint32_t profile_python_frame(struct profile *p, uint32_t module, uint64_t line)
 {
 	uint32_t frame = profile_frame(p, module, line);
@@ -49,9 +65,7 @@ uint32_t profile_python_frame(struct profile *p, uint32_t module, uint64_t line)
 
 	if (p->frames[frame].nr_locations)
 		return frame;
-	name = xasprintf("%s (%s:%" PRIu32 ")",
-			 *p->strings[m->code_name] ? p->strings[m->code_name] : "[unknown]",
-			 path_base_name(p->strings[m->path]), function.start_line);
+	name = python_name(p, m);
 	function.name = profile_cstring(p, name);
 	free(name);
 	location.function = profile_function(p, &function);

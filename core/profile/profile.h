@@ -421,7 +421,7 @@ uint32_t profile_frame_of_name(struct profile *p, uint32_t name, enum function_k
 /*
  * The frame of a Python code object at a line (0 = unknown), with its location. The function is
  * called "name (file.py:first line)", so that two functions of one name stay apart; its system name
- * is the bare name.
+ * is the bare name. Of a name or a path of more than 4 kB only the first 4 kB are shown.
  */
 uint32_t profile_python_frame(struct profile *p, uint32_t module, uint64_t line);
 

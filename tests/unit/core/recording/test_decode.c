@@ -374,6 +374,29 @@ static void a_long_name_in_millions_of_frames_is_looked_at_once(void **state)
 	buffer_fini(&content);
 }
 
+/* A name of a megabyte for each line would take several minutes. */
+static void of_a_long_name_of_python_code_the_beginning_is_shown(void **state)
+{
+	enum { NR = 1000000 };
+	const struct profile_function *function;
+	struct buffer content = { 0 };
+	struct profile *p;
+
+	(void)state;
+	craft_long_name(&content, MODULE_PYTHON);
+	craft_frames(&content, NR, 2);
+	p = read_content(&content);
+	assert_false(p->meta.unfinished);
+	assert_int_equal(p->nr_frames, NR + 1);
+	assert_int_equal(p->nr_functions, 1);
+	function = function_of(p, NR);
+	assert_int_equal(strlen(profile_str(p, function->name)), 4096 + strlen(" (:9)"));
+	assert_int_equal(strlen(profile_str(p, function->system_name)), RECORD_MAX_STRING);
+	assert_int_equal(p->locations[p->frames[NR].first_location].line, NR + 1);
+	profile_free(p);
+	buffer_fini(&content);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -387,6 +410,7 @@ int main(void)
 		cmocka_unit_test(what_comes_before_a_fault_in_a_batch_is_kept),
 		cmocka_unit_test(endless_repetition_of_a_deep_stack_is_stopped),
 		cmocka_unit_test(a_long_name_in_millions_of_frames_is_looked_at_once),
+		cmocka_unit_test(of_a_long_name_of_python_code_the_beginning_is_shown),
 	};
 
 	return cmocka_run_group_tests(tests, enter_new_directory, remove_directory);
