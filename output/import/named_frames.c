@@ -15,6 +15,9 @@
 #include "output/tree/ranking.h"
 #include "output/text/text.h"
 
+/* Bytes of a name in a key; a file can refer to a name of megabytes in each of its frames. */
+enum { KEY_NAME_MAX = 4096 };
+
 /* A Python function belongs to its file, as in a recording. */
 static uint32_t module_of(struct profile *p, const struct import_function *f)
 {
@@ -74,6 +77,22 @@ static bool same_locations(const struct profile *p, uint32_t frame,
 	return true;
 }
 
+/*
+ * Text and not only ids, as profile_copy() takes frames of two profiles with equal keys for one. A
+ * name that is cut is told apart by its id.
+ */
+static void add_to_key(struct buffer *key, const struct profile *p, const struct import_function *f)
+{
+	const char *name = profile_str(p, f->name);
+	size_t size = strnlen(name, KEY_NAME_MAX);
+
+	buffer_add(key, name, size);
+	buffer_printf(key, ";%u:%u:%u:%u:%u:%u:%d;", f->system_name, f->file, f->start_line,
+		      f->line, f->module, f->kind, f->inlined);
+	if (size == KEY_NAME_MAX)
+		buffer_printf(key, "%u;", f->name);
+}
+
 /* A function of which only the name is known is keyed by it, as profile_named_frame() does. */
 static uint32_t key_of(struct profile *p, const struct import_function *f, size_t nr)
 {
@@ -83,9 +102,7 @@ static uint32_t key_of(struct profile *p, const struct import_function *f, size_
 	if (nr == 1 && !f->file && !f->start_line && !f->line && f->system_name == f->name)
 		return f->name;
 	for (size_t i = 0; i < nr; i++)
-		buffer_printf(&key, "%s;%u:%u:%u:%u:%u:%u:%d;", profile_str(p, f[i].name),
-			      f[i].system_name, f[i].file, f[i].start_line, f[i].line, f[i].module,
-			      f[i].kind, f[i].inlined);
+		add_to_key(&key, p, &f[i]);
 	id = profile_string(p, key.data, key.size);
 	buffer_fini(&key);
 	return id;
