@@ -30,6 +30,7 @@ struct reader {
 	const char *name;
 	const struct import_opts *opts;
 	struct number_map names[NR_SPACES]; /* number -> string */
+	struct import_modules modules;
 	struct callgrind_graph graph;
 	uint32_t object, file, function;	     /* of the costs that are read */
 	uint32_t callee_object, callee_file, callee; /* strings */
@@ -64,11 +65,17 @@ static uint32_t take_name(struct reader *r, enum space space, const char *s)
 
 static uint32_t frame_of(struct reader *r, uint32_t object, uint32_t file, uint32_t function)
 {
-	struct import_function f = { .name = function, .system_name = function };
-	const char *path = profile_str(r->p, object);
+	const bool known = strcmp(profile_str(r->p, object), "???");
+	const struct import_module module =
+		import_modules_find(&r->modules, r->p, known ? object : 0, 0);
+	const struct import_function f = {
+		.name = function,
+		.system_name = function,
+		.file = strcmp(profile_str(r->p, file), "???") ? file : 0,
+		.module = module.id,
+		.kind = module.kind,
+	};
 
-	f.module = import_module(r->p, strcmp(path, "???") ? path : "", "", &f.kind);
-	f.file = strcmp(profile_str(r->p, file), "???") ? file : 0;
 	return import_frame(r->p, &f, 1);
 }
 
@@ -220,6 +227,7 @@ static int callgrind_read(FILE *f, const char *name, const struct import_opts *o
 	if (!err)
 		err = finish(&r);
 	callgrind_graph_fini(&r.graph);
+	import_modules_fini(&r.modules);
 	for (int i = 0; i < NR_SPACES; i++)
 		number_map_fini(&r.names[i]);
 	return import_end(r.p, err, ret_profile);

@@ -5,6 +5,7 @@
  */
 #include "output/import/named_frames.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,6 +18,8 @@
 
 /* Bytes of a name in a key; a file can refer to a name of megabytes in each of its frames. */
 enum { KEY_NAME_MAX = 4096 };
+
+enum { MAX_DIGITS = 16 }; /* of an address */
 
 /* A Python function belongs to its file, as in a recording. */
 static uint32_t module_of(struct profile *p, const struct import_function *f)
@@ -160,16 +163,14 @@ uint32_t import_stack(struct profile *p, uint32_t *frames, size_t nr)
 	return profile_stack(p, frames, nr);
 }
 
-bool import_is_unnamed(const struct profile *p, uint32_t module, const char *name)
+bool import_is_unnamed(const char *module_base, const char *name)
 {
-	const char *path = module == PROFILE_NONE ? "" : profile_str(p, p->modules[module].path);
-	const char *base = path_base_name(path);
-	size_t n;
+	size_t n = strnlen(module_base, PATH_MAX), digits;
 
-	n = strlen(base);
-	if (!n || strncmp(name, base, n) || strncmp(name + n, "+0x", 3) || !name[n + 3])
+	if (!n || n == PATH_MAX || strncmp(name, module_base, n) || strncmp(name + n, "+0x", 3))
 		return false;
-	return strspn(name + n + 3, "0123456789abcdef") == strlen(name + n + 3);
+	digits = strnlen(name + n + 3, MAX_DIGITS + 1);
+	return digits && digits <= MAX_DIGITS && strspn(name + n + 3, "0123456789abcdef") == digits;
 }
 
 uint8_t import_kind(const char *name)
@@ -271,6 +272,32 @@ uint32_t import_module(struct profile *p, const char *path, const char *build_id
 		       uint8_t *ret_kind)
 {
 	return add_module(p, path, build_id_hex, 0, 0, ret_kind);
+}
+
+struct import_module import_modules_find(struct import_modules *modules, struct profile *p,
+					 uint32_t path, uint32_t build_id)
+{
+	struct import_module m = { .base = "" };
+	bool is_new;
+	uint32_t *at = number_map_at(&modules->by_path, (uint64_t)path << 32 | build_id, &is_new);
+
+	if (!is_new)
+		return modules->list[*at];
+	m.id = import_module(p, profile_str(p, path), profile_str(p, build_id), &m.kind);
+	if (m.id != PROFILE_NONE)
+		m.base = path_base_name(profile_str(p, p->modules[m.id].path));
+	*at = (uint32_t)modules->nr;
+	modules->list =
+		xgrow(modules->list, &modules->capacity, modules->nr + 1, sizeof(*modules->list));
+	modules->list[modules->nr++] = m;
+	return m;
+}
+
+void import_modules_fini(struct import_modules *modules)
+{
+	number_map_fini(&modules->by_path);
+	free(modules->list);
+	*modules = (struct import_modules){ 0 };
 }
 
 uint32_t import_file(struct profile *p, const char *path, uint64_t dev, uint64_t ino)

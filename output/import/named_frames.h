@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/base/number_map.h"
+
 struct profile;
 
 struct import_function {
@@ -35,8 +37,11 @@ uint32_t import_unnamed_frame(struct profile *p, uint32_t module, uint64_t addre
 /* The stack of frames that a file lists leaf first, as most formats do; reverses the array. */
 uint32_t import_stack(struct profile *p, uint32_t *leaf_first, size_t nr);
 
-/* Is this the placeholder for an unnamed address of the module: "libx.so+0x12"? */
-bool import_is_unnamed(const struct profile *p, uint32_t module, const char *name);
+/*
+ * Is this the placeholder for an unnamed address of the module with that base name: "libx.so+0x12"?
+ * Looks at no more of both than a path and an address can have.
+ */
+bool import_is_unnamed(const char *module_base, const char *name);
 
 /*
  * The module of that path, and the kind of its functions (enum function_kind), which the path
@@ -46,6 +51,27 @@ bool import_is_unnamed(const struct profile *p, uint32_t module, const char *nam
  */
 uint32_t import_module(struct profile *p, const char *path, const char *build_id_hex,
 		       uint8_t *ret_kind);
+
+struct import_module {
+	uint32_t id; /* PROFILE_NONE: none */
+	uint8_t kind;
+	const char *base; /* the base name of the module's path; good as long as the profile */
+};
+
+/*
+ * What import_module() says of paths and build-ids. A file can refer to a path of megabytes from
+ * millions of places: it is taken apart once. Zeroed is valid and empty; for one profile.
+ */
+struct import_modules {
+	struct number_map by_path; /* by path and build-id: index in the list */
+	struct import_module *list;
+	size_t nr, capacity;
+};
+
+/* `path` and `build_id` are strings of the profile. */
+struct import_module import_modules_find(struct import_modules *modules, struct profile *p,
+					 uint32_t path, uint32_t build_id);
+void import_modules_fini(struct import_modules *modules);
 
 /*
  * The module of a file of which the device and the inode are known, so that its frames can be named

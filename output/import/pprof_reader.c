@@ -16,6 +16,7 @@
 #include "core/base/buffer.h"
 #include "core/profile/labels.h"
 #include "core/base/log.h"
+#include "core/base/number_map.h"
 #include "core/profile/profile.h"
 #include "output/codec/pprof_fields.h"
 #include "output/import/input_file.h"
@@ -28,6 +29,12 @@
 #define MAX_SPREAD ((uint64_t)1 << 22) /* samples made by splitting sums */
 
 enum { MAX_FRAMES = 1 << 16 };
+
+/* A label as ids: a text, or if `text` is 0 a number and its unit. */
+struct sample_label {
+	uint32_t key, text, unit;
+	uint64_t number;
+};
 
 struct reader {
 	struct pprof_tables tables;
@@ -43,7 +50,14 @@ struct reader {
 	uint64_t values[PPROF_MAX_VALUES];
 	size_t nr_values;
 	uint32_t thread;
-	struct buffer labels; /* labels.h */
+	struct sample_label *labels;
+	size_t nr_labels, labels_capacity;
+	/*
+	 * Labels and lists of labels as numbers: see longer_list(). The text of a list (labels.h)
+	 * is written once, as many samples may have labels of megabytes.
+	 */
+	struct number_map label_ids, label_lists;
+	struct number_map label_texts; /* by list: the string */
 };
 
 /* Is the field at the cursor one that the end of the data cuts off? */
@@ -137,41 +151,106 @@ struct labels {
 	uint64_t pid, tid;
 };
 
+/* The number of a label, or that at the beginning of its text. */
+static uint64_t number_of(const struct reader *r, const struct sample_label *l)
+{
+	char digits[32]; /* more than a number has, and less than a long text */
+
+	if (!l->text || l->number)
+		return l->number;
+	snprintf(digits, sizeof(digits), "%.31s", profile_str(r->p, l->text));
+	return strtoull(digits, NULL, 10);
+}
+
 static void add_label(struct reader *r, struct cursor at, struct labels *labels)
 {
+	struct sample_label l = { 0 };
 	struct protobuf_field f;
-	uint32_t key = 0, text = 0, unit = 0;
-	uint64_t number = 0;
-	char digits[24];
 
 	while (protobuf_next(&at, &f) > 0) {
 		if (f.number == PPROF_LABEL_KEY)
-			key = pprof_string(&r->tables, r->p, f.value);
+			l.key = pprof_string(&r->tables, r->p, f.value);
 		else if (f.number == PPROF_LABEL_STR)
-			text = pprof_string(&r->tables, r->p, f.value);
+			l.text = pprof_string(&r->tables, r->p, f.value);
 		else if (f.number == PPROF_LABEL_NUM)
-			number = f.value;
+			l.number = f.value;
 		else if (f.number == PPROF_LABEL_NUM_UNIT)
-			unit = pprof_string(&r->tables, r->p, f.value);
+			l.unit = pprof_string(&r->tables, r->p, f.value);
 	}
-	snprintf(digits, sizeof(digits), "%" PRId64, (int64_t)number);
-	if (text && !number)
-		number = strtoull(profile_str(r->p, text), NULL, 10);
-	if (is_text(r, key, "thread") || is_text(r, key, "comm") ||
-	    is_text(r, key, "thread_name") || is_text(r, key, "thread name")) {
-		labels->comm = text;
-	} else if (is_text(r, key, "pid") || is_text(r, key, "process_id")) {
-		labels->pid = number;
-	} else if (is_text(r, key, "tid") || is_text(r, key, "thread_id") ||
-		   is_text(r, key, "thread id")) {
-		labels->tid = number;
+	if (is_text(r, l.key, "thread") || is_text(r, l.key, "comm") ||
+	    is_text(r, l.key, "thread_name") || is_text(r, l.key, "thread name")) {
+		labels->comm = l.text;
+	} else if (is_text(r, l.key, "pid") || is_text(r, l.key, "process_id")) {
+		labels->pid = number_of(r, &l);
+	} else if (is_text(r, l.key, "tid") || is_text(r, l.key, "thread_id") ||
+		   is_text(r, l.key, "thread id")) {
+		labels->tid = number_of(r, &l);
 	} else {
-		labels_add(&r->labels, profile_str(r->p, key),
-			   text ? profile_str(r->p, text) : digits,
-			   text ? NULL : profile_str(r->p, unit));
+		r->labels =
+			xgrow(r->labels, &r->labels_capacity, r->nr_labels + 1, sizeof(*r->labels));
+		r->labels[r->nr_labels++] = l;
 		return;
 	}
 	labels->any = true;
+}
+
+/*
+ * Gives lists of numbers a number each: it follows from that of the list without its last element,
+ * and that element. 0 is the empty list.
+ */
+static uint32_t longer_list(struct number_map *lists, uint32_t list, uint32_t element)
+{
+	bool is_new;
+	uint32_t *longer = number_map_at(lists, (uint64_t)list << 32 | element, &is_new);
+
+	if (is_new)
+		*longer = (uint32_t)lists->nr;
+	return *longer;
+}
+
+static uint32_t label_id(struct reader *r, const struct sample_label *l)
+{
+	uint32_t id = longer_list(&r->label_ids, 0, l->key);
+
+	id = longer_list(&r->label_ids, id, l->text);
+	if (l->text)
+		return id;
+	id = longer_list(&r->label_ids, id, l->unit);
+	id = longer_list(&r->label_ids, id, (uint32_t)l->number);
+	return longer_list(&r->label_ids, id, (uint32_t)(l->number >> 32));
+}
+
+static uint32_t write_labels(struct reader *r)
+{
+	struct buffer text = { 0 };
+	uint32_t string;
+
+	for (size_t i = 0; i < r->nr_labels; i++) {
+		const struct sample_label *l = &r->labels[i];
+		char digits[24];
+
+		snprintf(digits, sizeof(digits), "%" PRId64, (int64_t)l->number);
+		labels_add(&text, profile_str(r->p, l->key),
+			   l->text ? profile_str(r->p, l->text) : digits,
+			   l->text ? NULL : profile_str(r->p, l->unit));
+	}
+	string = profile_string(r->p, text.data, text.size);
+	buffer_fini(&text);
+	return string;
+}
+
+/* The labels of the sample as a string: see labels.h. */
+static uint32_t labels_of_sample(struct reader *r)
+{
+	uint32_t list = 0, *text;
+	bool is_new;
+
+	for (size_t i = 0; i < r->nr_labels; i++)
+		list = longer_list(&r->label_lists, list, label_id(r, &r->labels[i]));
+	text = number_map_at(&r->label_texts, list, &is_new);
+	if (is_new)
+		*text = write_labels(r);
+	return *text;
 }
 
 static int read_sample(struct reader *r, struct cursor at)
@@ -180,8 +259,7 @@ static int read_sample(struct reader *r, struct cursor at)
 	struct protobuf_field f;
 	int status, err = 0;
 
-	r->nr_frames = r->nr_values = 0;
-	r->labels.size = 0;
+	r->nr_frames = r->nr_values = r->nr_labels = 0;
 	while (!err && (status = protobuf_next(&at, &f)) > 0) {
 		if (f.number == PPROF_SAMPLE_LOCATION_ID)
 			err = add_numbers(r, &f, add_location);
@@ -217,7 +295,7 @@ static int add_sample(struct reader *r)
 {
 	struct profile_sample s = {
 		.thread = r->thread,
-		.labels = profile_string(r->p, r->labels.data, r->labels.size),
+		.labels = labels_of_sample(r),
 	};
 	const struct pprof_values *c = &r->columns;
 	uint64_t nr_counted = 0; /* 0 = unknown */
@@ -243,7 +321,10 @@ static int add_sample(struct reader *r)
 	return 0;
 }
 
-/* Comments of sprof's own exports are "key=value". */
+/*
+ * Comments of sprof's own exports are "key=value". The last of a key counts; they are read from the
+ * last one on, and others of the key, which may be long, are passed over.
+ */
 static void read_comment(struct reader *r, const struct cursor *c)
 {
 	struct profile_meta *m = &r->p->meta;
@@ -261,10 +342,10 @@ static void read_comment(struct reader *r, const struct cursor *c)
 	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
 		size_t k = strlen(keys[i].key);
 
-		if (n > k && !memcmp(s, keys[i].key, k))
+		if (!*keys[i].string && n > k && !memcmp(s, keys[i].key, k))
 			*keys[i].string = profile_string(r->p, s + k, n - k);
 	}
-	if (n > 5 && n < 25 && !memcmp(s, "lost=", 5)) {
+	if (!r->p->stats.nr_lost && n > 5 && n < 25 && !memcmp(s, "lost=", 5)) {
 		char digits[21] = "";
 
 		memcpy(digits, s + 5, n - 5);
@@ -277,7 +358,7 @@ static void read_meta(struct reader *r)
 	struct profile_meta *m = &r->p->meta;
 	uint32_t type, unit;
 
-	for (size_t i = 0; i < r->tables.nr_comments; i++)
+	for (size_t i = r->tables.nr_comments; i--;)
 		read_comment(r, &r->tables.comments[i]);
 	pprof_value_type(&r->tables, r->p, r->tables.period_type, &type, &unit);
 	if (is_text(r, type, "cpu") && is_text(r, unit, "nanoseconds") && r->tables.period)
@@ -344,7 +425,10 @@ static int pprof_read(FILE *f, const char *name, const struct import_opts *opts,
 		pprof_tables_fini(&r.tables);
 		free(r.frames);
 		free(r.cuts);
-		buffer_fini(&r.labels);
+		free(r.labels);
+		number_map_fini(&r.label_ids);
+		number_map_fini(&r.label_lists);
+		number_map_fini(&r.label_texts);
 	}
 	report(name, err);
 out:

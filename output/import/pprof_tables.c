@@ -19,7 +19,10 @@
 #include "output/codec/protobuf.h"
 #include "output/codec/utf8.h"
 
-enum { MAX_LINES = 4096 }; /* functions inlined at one address */
+enum {
+	MAX_LINES = 4096,      /* functions inlined at one address */
+	MAX_MARKER_NAME = 256, /* bytes; no marker has a longer name */
+};
 
 static void list_cursor(struct cursor **list, size_t *nr, size_t *capacity, struct cursor c)
 {
@@ -135,6 +138,7 @@ int pprof_tables_init(struct pprof_tables *t, const void *data, size_t size)
 	if (t->functions.nr)
 		qsort(t->functions.entries, t->functions.nr, sizeof(struct pprof_entry),
 		      compare_ids);
+	t->string_ids = xcalloc(t->nr_strings, sizeof(*t->string_ids));
 	return 0;
 }
 
@@ -147,21 +151,22 @@ void pprof_tables_fini(struct pprof_tables *t)
 	free(t->types);
 	free(t->samples);
 	free(t->comments);
+	free(t->string_ids);
+	free(t->read_mappings);
+	free(t->read_functions);
+	import_modules_fini(&t->modules);
+	number_map_fini(&t->dropped);
 	pprof_prune_fini(&t->prune);
 	*t = (struct pprof_tables){ 0 };
 }
 
-uint32_t pprof_string(const struct pprof_tables *t, struct profile *p, uint64_t id)
+static uint32_t intern(struct profile *p, const struct cursor *text)
 {
+	const char *s = (const char *)text->at;
+	size_t n = cursor_left(text);
 	struct buffer repaired = { 0 };
-	const char *s;
 	uint32_t string;
-	size_t n;
 
-	if (id >= t->nr_strings)
-		return 0;
-	s = (const char *)t->strings[id].at;
-	n = cursor_left(&t->strings[id]);
 	if (utf8_is_valid(s, n))
 		return profile_string(p, s, n);
 	utf8_add_repaired(&repaired, s, n);
@@ -170,102 +175,139 @@ uint32_t pprof_string(const struct pprof_tables *t, struct profile *p, uint64_t 
 	return string;
 }
 
-struct mapping {
+uint32_t pprof_string(const struct pprof_tables *t, struct profile *p, uint64_t id)
+{
+	if (id >= t->nr_strings)
+		return 0;
+	if (!t->string_ids[id])
+		t->string_ids[id] = intern(p, &t->strings[id]) + 1;
+	return t->string_ids[id] - 1;
+}
+
+struct pprof_read_mapping {
 	uint64_t start, offset;
-	uint32_t module;
-	uint8_t kind;
+	struct import_module module;
 	/* In sprof's own exports: */
 	bool is_bare; /* only tells the kind of frames that have no module and no address */
 	bool inlined; /* tells frames that were inlined when they were imported */
 };
 
 /* Id 0 gives an empty mapping, for locations without one. */
-static int read_mapping(const struct pprof_tables *t, struct profile *p, uint64_t id,
-			struct mapping *ret_mapping)
+static int read_mapping(struct pprof_tables *t, struct profile *p, uint64_t id,
+			struct pprof_read_mapping *ret_mapping)
 {
-	const struct pprof_entry *entry = find(&t->mappings, id);
+	struct pprof_entry *entry = find(&t->mappings, id);
 	struct cursor at = entry ? entry->message : (struct cursor){ 0 };
-	struct protobuf_field f;
+	struct pprof_read_mapping m = { 0 };
 	uint32_t path = 0, build_id = 0;
+	struct protobuf_field f;
 	int status;
 
-	*ret_mapping = (struct mapping){ 0 };
+	if (entry && entry->made) {
+		*ret_mapping = t->read_mappings[entry->made - 1];
+		return 0;
+	}
 	while ((status = protobuf_next(&at, &f)) > 0) {
 		switch (f.number) {
-		case PPROF_MAPPING_START: ret_mapping->start = f.value; break;
-		case PPROF_MAPPING_OFFSET: ret_mapping->offset = f.value; break;
+		case PPROF_MAPPING_START: m.start = f.value; break;
+		case PPROF_MAPPING_OFFSET: m.offset = f.value; break;
 		case PPROF_MAPPING_FILENAME: path = pprof_string(t, p, f.value); break;
 		case PPROF_MAPPING_BUILD_ID: build_id = pprof_string(t, p, f.value); break;
 		}
 	}
-	ret_mapping->is_bare =
+	if (status < 0 || (id && !entry))
+		return -EINVAL;
+	m.is_bare =
 		!strcmp(profile_str(p, path), "[kernel]") || !strcmp(profile_str(p, path), "[jit]");
-	ret_mapping->inlined = !strcmp(profile_str(p, path), "[inlined]");
-	ret_mapping->module = import_module(p, profile_str(p, path), profile_str(p, build_id),
-					    &ret_mapping->kind);
-	return status < 0 || (id && !entry) ? -EINVAL : 0;
+	m.inlined = !strcmp(profile_str(p, path), "[inlined]");
+	m.module = import_modules_find(&t->modules, p, path, build_id);
+	*ret_mapping = m;
+	if (!entry)
+		return 0;
+	t->read_mappings = xgrow(t->read_mappings, &t->read_mappings_capacity,
+				 t->nr_read_mappings + 1, sizeof(*t->read_mappings));
+	t->read_mappings[t->nr_read_mappings] = m;
+	entry->made = (uint32_t)++t->nr_read_mappings;
+	return 0;
 }
 
-static int read_function(const struct pprof_tables *t, struct profile *p, uint64_t id,
-			 struct import_function *f)
+static int read_function(struct pprof_tables *t, struct profile *p, uint64_t id,
+			 struct import_function *ret_function)
 {
-	const struct pprof_entry *entry = find(&t->functions, id);
+	struct pprof_entry *entry = find(&t->functions, id);
+	struct import_function f = { 0 };
 	struct protobuf_field field;
 	struct cursor at;
 	int status;
 
 	if (!entry)
 		return -EINVAL;
+	if (entry->made) {
+		*ret_function = t->read_functions[entry->made - 1];
+		return 0;
+	}
 	at = entry->message;
 	while ((status = protobuf_next(&at, &field)) > 0) {
 		switch (field.number) {
-		case PPROF_FUNCTION_NAME: f->name = pprof_string(t, p, field.value); break;
+		case PPROF_FUNCTION_NAME: f.name = pprof_string(t, p, field.value); break;
 		case PPROF_FUNCTION_SYSTEM_NAME:
-			f->system_name = pprof_string(t, p, field.value);
+			f.system_name = pprof_string(t, p, field.value);
 			break;
-		case PPROF_FUNCTION_FILENAME: f->file = pprof_string(t, p, field.value); break;
-		case PPROF_FUNCTION_START_LINE: f->start_line = (uint32_t)field.value; break;
+		case PPROF_FUNCTION_FILENAME: f.file = pprof_string(t, p, field.value); break;
+		case PPROF_FUNCTION_START_LINE: f.start_line = (uint32_t)field.value; break;
 		}
 	}
-	if (!f->name)
-		f->name = f->system_name;
-	if (!f->system_name)
-		f->system_name = f->name;
-	return status;
+	if (status < 0)
+		return status;
+	if (!f.name)
+		f.name = f.system_name;
+	if (!f.system_name)
+		f.system_name = f.name;
+	t->read_functions = xgrow(t->read_functions, &t->read_functions_capacity,
+				  t->nr_read_functions + 1, sizeof(*t->read_functions));
+	t->read_functions[t->nr_read_functions] = f;
+	entry->made = (uint32_t)++t->nr_read_functions;
+	*ret_function = f;
+	return 0;
 }
 
-static int read_line(const struct pprof_tables *t, struct profile *p, struct cursor at,
-		     const struct mapping *m, struct import_function *ret_function)
+static int read_line(struct pprof_tables *t, struct profile *p, struct cursor at,
+		     const struct pprof_read_mapping *m, struct import_function *ret_function)
 {
 	struct protobuf_field f;
 	uint64_t function = 0;
+	uint32_t line = 0;
 	int status;
 
-	*ret_function = (struct import_function){ .module = m->module, .kind = m->kind };
 	while ((status = protobuf_next(&at, &f)) > 0) {
 		if (f.number == PPROF_LINE_FUNCTION_ID && !f.is_bytes)
 			function = f.value;
 		else if (f.number == PPROF_LINE_LINE && !f.is_bytes)
-			ret_function->line = f.value <= UINT32_MAX ? (uint32_t)f.value : 0;
+			line = f.value <= UINT32_MAX ? (uint32_t)f.value : 0;
 	}
 	if (status == 0)
 		status = read_function(t, p, function, ret_function);
-	if (status == 0 && import_is_unnamed(p, m->module, profile_str(p, ret_function->name)))
+	if (status)
+		return status;
+	ret_function->line = line;
+	ret_function->module = m->module.id;
+	ret_function->kind = m->module.kind;
+	if (import_is_unnamed(m->module.base, profile_str(p, ret_function->name)))
 		ret_function->kind = FUNCTION_UNKNOWN;
-	return status;
+	return 0;
 }
 
 /* A marker of sprof's own exports becomes a marker again. `functions`: outermost first. */
-static uint32_t make_frame(struct profile *p, const struct mapping *m, uint64_t address,
+static uint32_t make_frame(struct profile *p, const struct pprof_read_mapping *m, uint64_t address,
 			   struct import_function *functions, size_t nr)
 {
 	uint64_t at = address - m->start + m->offset;
 
 	if (!nr)
-		return import_unnamed_frame(p, m->module, at);
-	if (m->kind == FUNCTION_MARKER && nr == 1) {
+		return import_unnamed_frame(p, m->module.id, at);
+	if (m->module.kind == FUNCTION_MARKER && nr == 1) {
 		const char *name = profile_str(p, functions->name);
-		int marker = marker_from_name(name, strlen(name));
+		int marker = marker_from_name(name, strnlen(name, MAX_MARKER_NAME));
 
 		if (marker >= 0)
 			return profile_marker_frame(p, (enum marker)marker);
@@ -273,8 +315,8 @@ static uint32_t make_frame(struct profile *p, const struct mapping *m, uint64_t 
 	functions[0].inlined = m->inlined;
 	for (size_t i = 1; i < nr; i++)
 		functions[i].inlined = true;
-	if (address && m->module != PROFILE_NONE)
-		return import_frame_at(p, m->module, at, functions, nr);
+	if (address && m->module.id != PROFILE_NONE)
+		return import_frame_at(p, m->module.id, at, functions, nr);
 	return import_frame(p, functions, nr);
 }
 
@@ -304,13 +346,23 @@ static int read_location(struct cursor at, struct location *l)
 	return status;
 }
 
+static bool is_dropped(struct pprof_tables *t, const struct profile *p, uint32_t name)
+{
+	bool is_new;
+	uint32_t *known = number_map_at(&t->dropped, name, &is_new);
+
+	if (is_new)
+		*known = pprof_prune_drops(&t->prune, profile_str(p, name));
+	return *known;
+}
+
 /* `functions` is outermost first. Returns how many are left, and what is cut off the stack. */
-static size_t cut_functions(const struct pprof_tables *t, const struct profile *p,
+static size_t cut_functions(struct pprof_tables *t, const struct profile *p,
 			    const struct import_function *functions, size_t nr, uint8_t *ret_cut)
 {
 	*ret_cut = PPROF_CUT_NOTHING;
 	for (size_t i = 0; i < nr && t->prune.drops; i++) {
-		if (!pprof_prune_drops(&t->prune, profile_str(p, functions[i].name)))
+		if (!is_dropped(t, p, functions[i].name))
 			continue;
 		*ret_cut = i ? PPROF_CUT_BELOW : PPROF_CUT_FRAME;
 		return i ? i : nr;
@@ -324,13 +376,13 @@ int pprof_frame(struct pprof_tables *t, struct profile *p, uint64_t id, uint32_t
 	struct pprof_entry *entry = find(&t->locations, id);
 	struct import_function *functions = NULL;
 	struct location *l = NULL;
-	struct mapping m;
+	struct pprof_read_mapping m;
 	int err;
 
 	if (!entry)
 		return -EINVAL;
-	if (entry->frame) {
-		*ret_frame = entry->frame - 1;
+	if (entry->made) {
+		*ret_frame = entry->made - 1;
 		*ret_cut = entry->cut;
 		return 0;
 	}
@@ -340,8 +392,10 @@ int pprof_frame(struct pprof_tables *t, struct profile *p, uint64_t id, uint32_t
 		err = read_mapping(t, p, l->mapping, &m);
 	if (!err)
 		functions = xcalloc(l->nr_lines + 1, sizeof(*functions));
-	if (!err && m.is_bare && !l->address)
-		m.module = PROFILE_NONE;
+	if (!err && m.is_bare && !l->address) {
+		m.module.id = PROFILE_NONE;
+		m.module.base = "";
+	}
 	for (size_t i = 0; !err && i < l->nr_lines; i++)
 		err = read_line(t, p, l->lines[l->nr_lines - 1 - i], &m, &functions[i]);
 	if (!err) {
@@ -349,7 +403,7 @@ int pprof_frame(struct pprof_tables *t, struct profile *p, uint64_t id, uint32_t
 
 		*ret_frame = make_frame(p, &m, l->address, functions, nr);
 		*ret_cut = entry->cut;
-		entry->frame = *ret_frame + 1;
+		entry->made = *ret_frame + 1;
 	}
 	free(functions);
 	free(l);

@@ -1,7 +1,7 @@
 /*
  * The tables of a pprof file: strings, mappings, functions and locations. One pass over the message
- * notes where each entry lies; an entry is decoded when a sample needs it, and a location becomes a
- * frame once.
+ * notes where each entry lies; an entry is decoded when a sample needs it, once. The tables are for
+ * one profile, as they keep its ids.
  */
 #ifndef SPROF_PPROF_TABLES_H
 #define SPROF_PPROF_TABLES_H
@@ -10,15 +10,22 @@
 #include <stdint.h>
 
 #include "core/base/cursor.h"
+#include "core/base/number_map.h"
+#include "output/import/named_frames.h"
 #include "output/import/pprof_prune.h"
 
+struct pprof_read_mapping;
 struct profile;
 
 struct pprof_entry {
 	uint64_t id;
 	struct cursor message;
-	uint32_t frame; /* of a location: + 1, 0 = not made yet */
-	uint8_t cut;	/* of a location: enum pprof_cut */
+	/*
+	 * What it became, + 1: a frame, or an index in read_mappings or read_functions; 0 = it has
+	 * not been read.
+	 */
+	uint32_t made;
+	uint8_t cut; /* of a location: enum pprof_cut */
 };
 
 struct pprof_list {
@@ -36,6 +43,17 @@ struct pprof_tables {
 	uint64_t default_type, drop_frames, keep_frames; /* strings of the file, 0 = none */
 	struct pprof_prune prune;
 	size_t nr_repaired; /* strings that are not valid UTF-8, or hold a NUL */
+	/*
+	 * What has been read. A file may refer to one string of megabytes from millions of places,
+	 * so no text is looked at for each of them.
+	 */
+	uint32_t *string_ids; /* by string of the file: id in the profile + 1, 0 = not interned */
+	struct pprof_read_mapping *read_mappings;
+	struct import_function *read_functions; /* without line, module and kind */
+	size_t nr_read_mappings, nr_read_functions;
+	size_t read_mappings_capacity, read_functions_capacity;
+	struct import_modules modules;
+	struct number_map dropped; /* by name: does `prune` drop the function? */
 };
 
 /* 0, or -EINVAL if the bytes are not a profile. The tables point into them. */

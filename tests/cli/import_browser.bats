@@ -177,6 +177,18 @@ reads_within() { # CPU-SECONDS FILE
 	[ "$output" = "sprof: cannot read 'deep.json': its stacks are too large" ]
 }
 
+@test "Firefox: a name and a library that very many frames refer to are looked at once" {
+	python3 - >long.json <<-'END'
+		nr = 300000
+		each, long = ','.join(map(str, range(nr))), 'x' * 1000000
+		print('{"preprocessedProfileVersion":50,"libs":[{"path":"/' + long + '"}],"threads":[{"samples":{"stack":[' + each + ']},')
+		print('"stackTable":{"frame":[' + each + '],"prefix":[' + ','.join(['null'] * nr) + ']},')
+		print('"frameTable":{"func":[' + ','.join(['0'] * nr) + '],"line":[' + ','.join(['7'] * nr) + ']},')
+		print('"funcTable":{"name":[0],"resource":[0]},"resourceTable":{"lib":[0]},"stringArray":["' + long + '"]}]}')
+	END
+	reads_within 10 long.json
+}
+
 @test "Chrome trace events: ends without a beginning take no longer where other threads have begun much" {
 	local alone among
 	user_ms() { # FILE

@@ -70,3 +70,15 @@ setup() {
 		exec "$SPROF" info layers.out >/dev/null
 	)
 }
+
+@test "callgrind: names that very many lines refer to are looked at once" {
+	python3 - >long.out <<-'END'
+		long = 'x' * 1000000
+		print('# callgrind format\nevents: Ir\nob=(1) /' + long + '\nfl=(1) x.c\nfn=(1) ' + long)
+		print('1 1\n' * 300000)
+	END
+	(
+		ulimit -t 10
+		exec "$SPROF" info long.out >/dev/null
+	)
+}

@@ -190,6 +190,34 @@ labelled_samples() {
 	[ "$output" = "sprof: cannot filter 'kinds.folded': it holds no labels" ]
 }
 
+@test "lists of labels that differ in anything stay apart" {
+	command -v protoc >/dev/null || skip "needs protoc (protobuf-compiler)"
+	{
+		echo 'sample_type { type: 1 unit: 1 } string_table: "" string_table: "count" string_table: "a" string_table: "b"'
+		echo 'string_table: "1" string_table: "bytes"'
+		functions 6 main
+		echo 'sample { location_id: 1 value: 1 label { key: 2 num: 1 } } sample { location_id: 1 value: 20 label { key: 2 num: 4294967297 } }'
+		echo 'sample { location_id: 1 value: 300 label { key: 2 str: 4 } } sample { location_id: 1 value: 4000 label { key: 2 num: 1 num_unit: 5 } }'
+		echo 'sample { location_id: 1 value: 50000 label { key: 2 num: 1 } label { key: 3 num: 1 } }'
+		echo 'sample { location_id: 1 value: 600000 label { key: 3 num: 1 } label { key: 2 num: 1 } }'
+	} | encode >x.pb
+	[ "$("$SPROF" fold --label a=1 x.pb 2>/dev/null)" = 'main 654301' ]
+	[ "$("$SPROF" fold --label a=4294967297 x.pb 2>/dev/null)" = 'main 20' ]
+	[ "$("$SPROF" fold --label b=1 x.pb 2>/dev/null)" = 'main 650000' ]
+	"$SPROF" export -f pprof -o y.pb.gz x.pb
+	[ "$(zcat y.pb.gz | protoc --decode perftools.profiles.Profile -I "$READERS" profile.proto | grep -c '^sample {')" = 6 ]
+}
+
+@test "of several comments with one key the last one counts" {
+	command -v protoc >/dev/null || skip "needs protoc (protobuf-compiler)"
+	{
+		echo 'sample_type { type: 1 unit: 1 } string_table: "" string_table: "count" string_table: "command=one" string_table: "event=e"'
+		echo 'string_table: "command=two" comment: [2, 3, 4] sample { location_id: 1 value: 1 }'
+		functions 5 main
+	} | encode >x.pb
+	[ "$("$SPROF" info --json x.pb | jq -r '.command, .event' | paste -sd' ')" = 'two e' ]
+}
+
 # bats test_tags=full
 @test "a label keeps the samples that go tool pprof -tagfocus keeps" {
 	command -v go >/dev/null || skip "needs go (golang-go)"
@@ -288,4 +316,42 @@ labelled_samples() {
 		exec "$SPROF" fold maps.heap >stacks 2>/dev/null
 	)
 	grep -q '\[lib39\];\[lib38\];' stacks
+}
+
+@test "a string that very many entries refer to is looked at once" {
+	local of
+	python3 - <<-'END'
+		def number(n):
+		    out = b''
+		    while n > 127:
+		        out += bytes([n & 127 | 128])
+		        n >>= 7
+		    return out + bytes([n])
+		def field(i, value):
+		    if isinstance(value, int):
+		        return number(i << 3) + number(value)
+		    return number(i << 3 | 2) + number(len(value)) + value
+		def write(name, parts):
+		    open(name, 'wb').write(head + b''.join(parts))
+		long, ids = b'x' * 1000000, range(1, 200001)
+		strings = [b'', b'samples', b'count', b'key', b'pid', long, b'/' + long, b'command=' + long, b'0' * 1000000, b'x.*y']
+		head = field(1, field(1, 1) + field(2, 2)) + b''.join(field(6, s) for s in strings)
+		function, location = field(5, field(1, 1) + field(2, 5)), field(4, field(1, 1) + field(4, field(1, 1)))
+		samples = [field(2, field(1, i) + field(2, 1)) for i in ids]
+		# each function has a location, which asks for its frames to be dropped or not
+		write('functions.pb', [field(5, field(1, i) + field(2, 5)) + field(4, field(1, i) + field(4, field(1, i) + field(2, 7))) for i in ids] + samples + [field(7, 9)])
+		write('mappings.pb', [field(3, field(1, i) + field(2, i * 4096) + field(5, 6)) + field(4, field(1, i) + field(2, i) + field(3, i * 4096 + 1)) for i in ids] + samples)
+		label = field(3, field(1, 3) + field(2, 5)) + field(3, field(1, 4) + field(2, 8))
+		write('labels.pb', [function, location] + [field(2, field(1, 1) + field(2, 1) + label)] * len(ids))
+		write('comments.pb', [function, location, samples[0], field(13, number(7) * len(ids))])
+	END
+	for of in functions mappings labels comments; do
+		echo $of
+		(
+			ulimit -t 10
+			exec "$SPROF" info --json $of.pb >$of.json
+		)
+	done
+	jq -e '.labels == [{key: "key", values: 1}]' labels.json
+	jq -e '.command | length == 1000000' comments.json
 }

@@ -52,6 +52,7 @@ struct reader {
 	uint32_t *libs;	  /* strings: paths */
 	size_t nr_libs, libs_capacity;
 	uint64_t nr_stack_frames; /* of all stacks made so far */
+	struct import_modules modules;
 	double interval_ms;
 	double total;
 };
@@ -141,37 +142,37 @@ static uint32_t string_at(const struct tables *t, const struct json_numbers *n, 
 	return i == SIZE_MAX ? 0 : t->strings[i];
 }
 
-/* The module of a function, from its resource's library; its kind too. */
-static uint32_t module_of(struct reader *r, const struct tables *t, size_t func, uint8_t *ret_kind)
+/* The module of a function, from its resource's library. */
+static struct import_module module_of(struct reader *r, const struct tables *t, size_t func)
 {
+	const struct import_module none = { PROFILE_NONE, FUNCTION_NATIVE, "" };
 	size_t resource = json_numbers_index(&t->func_resource, func, t->resource_lib.nr);
 	size_t lib = resource == SIZE_MAX
 			     ? SIZE_MAX
 			     : json_numbers_index(&t->resource_lib, resource, r->nr_libs);
 
-	*ret_kind = FUNCTION_NATIVE;
-	if (lib == SIZE_MAX)
-		return PROFILE_NONE;
-	return import_module(r->in.p, profile_str(r->in.p, r->libs[lib]), "", ret_kind);
+	return lib == SIZE_MAX ? none : import_modules_find(&r->modules, r->in.p, r->libs[lib], 0);
 }
 
 static uint32_t make_frame(struct reader *r, const struct tables *t, size_t frame)
 {
 	size_t func = json_numbers_index(&t->frame_func, frame, t->func_name.nr);
+	struct import_module module;
+	struct import_function f;
 	size_t source;
-	struct import_function f = { .module = PROFILE_NONE };
 
 	if (func == SIZE_MAX)
 		return profile_marker_frame(r->in.p, MARKER_UNKNOWN);
+	module = module_of(r, t, func);
+	f = (struct import_function){ .module = module.id, .kind = module.kind };
 	f.name = f.system_name = string_at(t, &t->func_name, func);
-	f.module = module_of(r, t, func, &f.kind);
 	f.file = string_at(t, &t->func_file, func);
 	source = json_numbers_index(&t->func_source, func, t->source_file.nr);
 	if (!f.file && source != SIZE_MAX)
 		f.file = string_at(t, &t->source_file, source);
 	f.start_line = func < t->func_line.nr ? json_u32(t->func_line.list[func]) : 0;
 	f.line = frame < t->frame_line.nr ? json_u32(t->frame_line.list[frame]) : 0;
-	if (import_is_unnamed(r->in.p, f.module, profile_str(r->in.p, f.name)))
+	if (import_is_unnamed(module.base, profile_str(r->in.p, f.name)))
 		f.kind = FUNCTION_UNKNOWN;
 	return import_frame(r->in.p, &f, 1);
 }
@@ -441,6 +442,7 @@ static int firefox_read(FILE *f, const char *name, const struct import_opts *opt
 	err = json_input_finish(&r.in, "Firefox Profiler", ret_profile);
 	tables_fini(&r.shared);
 	made_fini(&r.made);
+	import_modules_fini(&r.modules);
 	free(r.libs);
 	return err;
 }

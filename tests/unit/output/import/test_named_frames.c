@@ -1,4 +1,4 @@
-/* output/import/named_frames.c: functions are told apart by all of their fields. */
+/* output/import/named_frames.c: which functions are one frame, and which paths one module. */
 #include "tests/unit/unit.h"
 
 #include <stdlib.h>
@@ -125,12 +125,59 @@ static void functions_of_two_profiles_stay_apart_in_a_copy(void **state)
 	}
 }
 
+static void a_placeholder_is_a_base_name_and_an_address(void **state)
+{
+	static const struct {
+		const char *base, *name;
+		bool is_unnamed;
+	} cases[] = {
+		{ "libx.so", "libx.so+0x12", true },
+		{ "libx.so", "libx.so+0xffffffffffffffff", true },
+		{ "libx.so", "libx.so+0x10000000000000000", false },
+		{ "libx.so", "libx.so+0x", false },
+		{ "libx.so", "libx.so+0x1g", false },
+		{ "libx.so", "libx.so", false },
+		{ "libx.so", "liby.so+0x12", false },
+		{ "libx", "libx.so+0x12", false },
+		{ "", "+0x12", false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+		assert_int_equal(import_is_unnamed(cases[i].base, cases[i].name),
+				 cases[i].is_unnamed);
+}
+
+static void modules_are_known_by_path_and_build_id(void **state)
+{
+	struct profile *p = profile_new();
+	uint32_t path = profile_cstring(p, "/lib/libx.so"), id = profile_cstring(p, "abcd");
+	struct import_modules modules = { 0 };
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		struct import_module m = import_modules_find(&modules, p, path, id);
+
+		assert_int_equal(m.id, 0);
+		assert_int_equal(m.kind, FUNCTION_NATIVE);
+		assert_string_equal(m.base, "libx.so");
+		assert_int_equal(import_modules_find(&modules, p, path, 0).id, 1);
+		assert_int_equal(import_modules_find(&modules, p, 0, id).id, PROFILE_NONE);
+		assert_string_equal(import_modules_find(&modules, p, 0, id).base, "");
+	}
+	assert_int_equal(p->nr_modules, 2);
+	import_modules_fini(&modules);
+	profile_free(p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(functions_that_differ_in_any_field_are_different_frames),
 		cmocka_unit_test(long_names_cost_no_time_per_frame_and_differ_by_their_ends),
 		cmocka_unit_test(functions_of_two_profiles_stay_apart_in_a_copy),
+		cmocka_unit_test(a_placeholder_is_a_base_name_and_an_address),
+		cmocka_unit_test(modules_are_known_by_path_and_build_id),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
