@@ -61,7 +61,7 @@ jfr_stacks() { # FILE EVENT [FIELD]: what the JDK's own reader finds
 	[ "$stderr" = "sprof: warning: 'x.jfr' is cut off: its last events are missing" ]
 	make circle # of names of classes
 	[ "$("$SPROF" fold x.jfr)" = 'wörk 😀;outer_[j];inner_[j] 1' ]
-	for damage in nested endless wide frames size ticks; do
+	for damage in nested endless wide names frames size ticks; do
 		make $damage
 		run timeout 10 "$SPROF" fold x.jfr
 		echo "$damage: $output"

@@ -8,6 +8,8 @@
 #include <endian.h>
 #include <errno.h>
 
+#include "core/base/buffer.h"
+
 enum { HEADER_SIZE = 68, METADATA_EVENT = 0, CONSTANTS_EVENT = 1, COMPRESSED_NUMBERS = 1 };
 
 static const enum jfr_word pool_words[NR_JFR_POOLS] = {
@@ -187,6 +189,7 @@ void jfr_add_text(struct jfr_chunk *k, const struct jfr_want *want, struct buffe
 	struct jfr_want symbol = { .word = JFR_STRING_FIELD };
 	const struct jfr_class *class = jfr_class(&k->types, want->field.class_id);
 	uint64_t constant = want->number;
+	size_t before = text->size;
 	struct cursor c;
 
 	if (want->found && want->field.in_pool && class && class->word == JFR_SYMBOL) {
@@ -198,6 +201,7 @@ void jfr_add_text(struct jfr_chunk *k, const struct jfr_want *want, struct buffe
 	if (want->found && !want->field.is_array &&
 	    (want->field.in_pool || jfr_text(&c, text, &constant)))
 		add_string(k, constant, text);
+	jfr_count_text(&k->types, text->size - before);
 }
 
 uint64_t jfr_time_ns(const struct jfr_chunk *k, uint64_t ticks)

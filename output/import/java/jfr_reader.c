@@ -145,6 +145,8 @@ static void read_chunk(struct reader *r, struct jfr_chunk *k)
 	read_events(r, &stacks, true);
 	read_events(r, &stacks, false);
 	r->steps_left = k->types.steps_left;
+	if (!r->steps_left)
+		r->problem = "it is a damaged JFR file";
 	jfr_stacks_fini(&stacks);
 }
 

@@ -2,11 +2,12 @@
  * Reads the metadata, and values by it. The metadata is a tree of elements with attributes, all of
  * them strings by number; only the elements root > metadata > class > field matter. Classes can
  * contain one another, so a damaged file could describe an object of no bytes with fields without
- * end: steps are counted.
+ * end, and every constant may refer to one string of megabytes: steps are counted.
  */
 #include "output/import/java/jfr_types.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,7 +15,7 @@
 #include "core/base/buffer.h"
 #include "output/codec/utf8.h"
 
-enum { MAX_ELEMENTS = 32, MAX_NESTING = 16 };
+enum { MAX_ELEMENTS = 32, MAX_NESTING = 16, BYTES_PER_STEP = 4 };
 
 static const char *const words[NR_JFR_WORDS] = {
 	[JFR_METADATA] = "metadata",
@@ -203,6 +204,15 @@ struct attributes {
 	bool in_pool, is_array;
 };
 
+/* A value may be a string of megabytes that many attributes have: no number is that long. */
+static uint64_t number_of(const char *value)
+{
+	char digits[32];
+
+	snprintf(digits, sizeof(digits), "%.31s", value);
+	return strtoull(digits, NULL, 10);
+}
+
 static void read_attributes(struct metadata *m, struct cursor *c, struct attributes *a)
 {
 	for (uint64_t nr = jfr_number(c); nr && !c->bad; nr--) {
@@ -211,8 +221,8 @@ static void read_attributes(struct metadata *m, struct cursor *c, struct attribu
 
 		switch (key) {
 		case JFR_NAME: a->name = find_word(value); break;
-		case JFR_ID: a->id = strtoull(value, NULL, 10); break;
-		case JFR_CLASS: a->class_id = strtoull(value, NULL, 10); break;
+		case JFR_ID: a->id = number_of(value); break;
+		case JFR_CLASS: a->class_id = number_of(value); break;
 		case JFR_CONSTANT_POOL: a->in_pool = !strcmp(value, "true"); break;
 		case JFR_DIMENSION: a->is_array = *value && strcmp(value, "0"); break;
 		default: break;
@@ -293,6 +303,13 @@ const struct jfr_class *jfr_class(struct jfr_types *t, uint64_t id)
 	return index ? &t->classes[index - 1] : NULL;
 }
 
+void jfr_count_text(struct jfr_types *t, size_t bytes)
+{
+	uint64_t steps = bytes / BYTES_PER_STEP;
+
+	t->steps_left -= steps < t->steps_left ? steps : t->steps_left;
+}
+
 static uint64_t read_object(struct jfr_types *t, struct cursor *c, const struct jfr_class *class,
 			    int depth);
 
@@ -323,6 +340,7 @@ static uint64_t read_field(struct jfr_types *t, struct cursor *c, const struct j
 static uint64_t read_object(struct jfr_types *t, struct cursor *c, const struct jfr_class *class,
 			    int depth)
 {
+	const uint8_t *start = c->at;
 	uint64_t constant;
 
 	if (!class || depth == MAX_NESTING) {
@@ -338,7 +356,10 @@ static uint64_t read_object(struct jfr_types *t, struct cursor *c, const struct 
 	case JFR_LONG: return jfr_number(c);
 	case JFR_FLOAT: cursor_skip(c, 4); return 0;
 	case JFR_DOUBLE: cursor_skip(c, 8); return 0;
-	case JFR_STRING: jfr_text(c, NULL, &constant); return 0;
+	case JFR_STRING:
+		jfr_text(c, NULL, &constant);
+		jfr_count_text(t, (size_t)(c->at - start));
+		return 0;
 	default: break;
 	}
 	for (size_t i = 0; i < class->nr_fields && !c->bad; i++)

@@ -93,7 +93,7 @@ struct jfr_types {
 	struct jfr_field *fields;
 	size_t nr_classes, classes_capacity, nr_fields, fields_capacity;
 	struct number_map by_id; /* id of a class -> its index + 1 */
-	uint64_t steps_left;	 /* values that may still be read */
+	uint64_t steps_left;	 /* values, and parts of texts, that may still be read */
 };
 
 /* A field to be picked, and what was found in it. */
@@ -116,6 +116,9 @@ bool jfr_text(struct cursor *c, struct buffer *text, uint64_t *ret_constant);
 /* Reads the body of a metadata event. `max_steps` limits what is read later. 0 or -EINVAL. */
 int jfr_types_read(struct jfr_types *t, struct cursor c, uint64_t max_steps);
 void jfr_types_fini(struct jfr_types *t);
+
+/* Counts a text of so many bytes as steps. */
+void jfr_count_text(struct jfr_types *t, size_t bytes);
 
 /* The class of that id; NULL where the metadata has none. */
 const struct jfr_class *jfr_class(struct jfr_types *t, uint64_t id);

@@ -102,8 +102,13 @@ frames = number(8) + number(7) + number(1) + number(9) + number(12) + number(1)
 traces = {1: b"\0" + number(2) + frames}
 if damage == "frames":
     traces = {1: b"\0" + number(1 << 60) + frames}
+methods = {9: number(6) + number(2), 8: number(6) + number(3)}
+if damage == "names":  # 60000 methods of a class whose name is a megabyte
+    symbols[1] = text("B" * 1000000)
+    methods = {i: number(6) + number(2) for i in range(1, 60001)}
+    traces = {1: b"\0" + number(len(methods)) + b"".join(number(i) + number(7) + number(1) for i in methods)}
 threads = {5: text("os") + number(77) + text("w\u00f6rk \U0001F600", 4)}
-pools = [pool(14, symbols), pool(13, {6: number(1)}), pool(12, {9: number(6) + number(2), 8: number(6) + number(3)}),
+pools = [pool(14, symbols), pool(13, {6: number(1)}), pool(12, methods),
          pool(15, {1: text("JIT compiled")}), pool(16, threads), pool(10, traces)]
 if damage == "circle":  # a class whose name is itself
     pools[0] = pool(14, {1: b"\2" + number(1), 2: text("outer"), 3: text("inner")}) + pool(4, {1: b"\2" + number(1)})
