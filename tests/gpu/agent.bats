@@ -109,6 +109,19 @@ setup() {
 	grep -q '^fold graph .*;main;replay$' <<<"$output"
 }
 
+# The thread that begins the capture makes the first and the last launch, into another stream. The first counts as
+# captured, because the thread captures then.
+@test "what another thread launches into a captured stream runs nothing, and that thread may end the capture" {
+	local want
+	for want in 0x33df 0x32df; do # with stacks, and without
+		record --records --want=$want -- "$TARGETS/gpu_graphs" threads:5
+		[ "$(grep -c '^record api .* cuLaunchKernel .* class=13 ' <<<"$output")" -eq 6 ]
+		[ "$(grep -c '^record api .* cuLaunchKernel .* class=1 ' <<<"$output")" -eq 1 ]
+		[ "$(counter nodes_left_out)" -eq 0 ]
+		[ "$(fold_sum kernel count)" -eq 7 ]
+	done
+}
+
 @test "a call shorter than the threshold gets no stack, and that is counted" {
 	record --stack-min=1000000000 -- "$WORK" launch:100
 	[ "$(counter stack_short)" -eq 101 ]

@@ -51,8 +51,10 @@ uint32_t fake_device;
 static pthread_mutex_t device_lock = PTHREAD_MUTEX_INITIALIZER;
 static bool is_realistic;
 static uint32_t in_flight;	  /* atomic */
-static struct graph *capturing;	  /* launches become its nodes; one thread at a time */
 static struct fake_op collective; /* is under way, if its kind is not 0 */
+/* Launches into that stream become nodes of that graph, of one thread at a time. */
+static struct graph *capturing;
+static void *captured_stream;
 
 API void fake_cuda_set_tool(const struct fake_tool *t)
 {
@@ -308,7 +310,7 @@ API __attribute__((noinline)) CUresult cuLaunchKernel(void *function, uint32_t g
 	(void)extra;
 	fake_enter(&c);
 	op.correlation = c.correlation;
-	if (capturing)
+	if (capturing && stream == captured_stream)
 		c.result = cuGraphAddFakeKernel(capturing, function, gx * gy * gz);
 	else
 		run_kernel(&op, function, grid, block, stream, params);
@@ -330,10 +332,10 @@ API CUresult cuStreamBeginCapture_v2(void *stream, unsigned int mode)
 	struct fake_call c = { .name = "cuStreamBeginCapture_v2", .cbid = 539 };
 	void *graph;
 
-	(void)stream;
 	(void)mode;
 	fake_enter(&c);
 	cuGraphCreate(&graph, 0);
+	captured_stream = stream;
 	capturing = graph;
 	return fake_leave(&c);
 }

@@ -5,9 +5,13 @@
  *
  *	replays		launches single kernels until the file named by END_FILE appears, and from
  *			when that named by BUILD_FILE does, a graph of 5 kernels, too
+ *	threads:N	captures a stream, into which another thread launches N kernels and ends
+ *			the capture; launches one into another stream before that and one after,
+ *			and then the graph
  *	rate:MS		4 launches of a graph of 60 kernels, 72 us each, in each ms; the file that
  *			SPIN_COUNT names gets how many
  */
+#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,6 +28,9 @@ static int (*launch_kernel)(void *, uint32_t, uint32_t, uint32_t, uint32_t, uint
 static int (*graph_create)(void **, unsigned int);
 static int (*graph_add)(void *, void *, uint32_t);
 static int (*graph_launch)(void *, void *);
+static int (*begin_capture)(void *, unsigned int);
+static int (*end_capture)(void *, void **);
+static int (*instantiate)(void **, void *, unsigned long long);
 static int (*sync_context)(void);
 
 static const struct cuda_entry entries[] = {
@@ -33,6 +40,9 @@ static const struct cuda_entry entries[] = {
 	{ "cuGraphCreate", &graph_create },
 	{ "cuGraphAddFakeKernel", &graph_add },
 	{ "cuGraphLaunch", &graph_launch },
+	{ "cuStreamBeginCapture_v2", &begin_capture },
+	{ "cuStreamEndCapture", &end_capture },
+	{ "cuGraphInstantiateWithFlags", &instantiate },
 	{ "cuCtxSynchronize", &sync_context },
 };
 
@@ -49,9 +59,15 @@ static void load(void)
 	get_function(&relu, NULL, "relu_kernel");
 }
 
+static NOINLINE void launch_into(void *stream)
+{
+	launch_kernel(gemm, 10, 1, 1, 128, 1, 1, 0, stream, NULL, NULL);
+	calls++;
+}
+
 static NOINLINE void launch_single(void)
 {
-	launch_kernel(gemm, 10, 1, 1, 128, 1, 1, 0, NULL, NULL, NULL);
+	launch_into(NULL);
 	calls++;
 }
 
@@ -89,6 +105,38 @@ static NOINLINE void replay(void)
 	calls++;
 }
 
+struct capture {
+	void *stream, *graph;
+	long nr;
+};
+
+static void *finish_capture(void *of)
+{
+	struct capture *c = of;
+
+	for (long i = 0; i < c->nr; i++)
+		launch_into(c->stream);
+	end_capture(c->stream, &c->graph);
+	return NULL;
+}
+
+static NOINLINE void capture_by_two_threads(long nr)
+{
+	struct capture c = { .stream = (void *)1, .nr = nr };
+	pthread_t thread;
+	void *executable;
+
+	begin_capture(c.stream, 2); /* relaxed: any thread may end it */
+	launch_single();
+	if (pthread_create(&thread, NULL, finish_capture, &c))
+		exit(1);
+	pthread_join(thread, NULL);
+	launch_single();
+	instantiate(&executable, c.graph, 0);
+	graph_launch(executable, c.stream);
+	calls++;
+}
+
 /* However slow a launch is, as many are made: what is late is made up for. */
 static NOINLINE void keep_rate(long ms)
 {
@@ -121,6 +169,8 @@ int main(int argc, char **argv)
 	load();
 	if (argc == 2 && !strcmp(argv[1], "replays"))
 		replay();
+	else if (argc == 2 && !strncmp(argv[1], "threads:", 8))
+		capture_by_two_threads(atol(argv[1] + 8));
 	else if (argc == 2 && !strncmp(argv[1], "rate:", 5))
 		keep_rate(atol(argv[1] + 5));
 	else

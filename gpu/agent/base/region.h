@@ -142,8 +142,8 @@ enum gpu_api_class {
 	GPU_API_PROFILER_STOP = 10,
 	GPU_API_CAPTURE_BEGIN = 11, /* of a stream, into a graph */
 	GPU_API_CAPTURE_END = 12,
-	GPU_API_CAPTURED =
-		13, /* a launch, copy or set by a thread that captures: it runs nothing */
+	/* a launch, copy or set that made a node, or by a thread that captures: it runs nothing */
+	GPU_API_CAPTURED = 13,
 };
 #define GPU_NR_API_CLASSES 14
 

@@ -128,8 +128,9 @@ struct thread {
 	struct lane lane;
 	/* correlation id of the function of the runtime API that the thread is in, 0 = none */
 	uint32_t runtime_call;
-	bool captures; /* a stream, into a graph */
-	/* of a CUDA graph: made since the last call that was recorded; 0 = none */
+	bool captures;	    /* a stream, into a graph */
+	uint32_t ends_seen; /* nr_foreign_ends of cupti/api_calls.c, as it was then */
+	/* of a CUDA graph: made in the call of the driver that the thread is in; 0 = none */
 	uint64_t new_node;
 	struct flops_now flops;
 	uint32_t depth; /* open ranges; may exceed GPU_MAX_RANGE_DEPTH */

@@ -23,6 +23,8 @@ static uint64_t stack_min_ticks;		/* atomic */
 static int (*finalize)(void);			/* atomic */
 static uint32_t finalized;			/* atomic */
 static const struct api_calls_watcher *watcher; /* atomic; NULL: none */
+/* atomic: of captures, by threads that had not begun them */
+static uint32_t nr_foreign_ends;
 
 void api_calls_set_class(uint32_t domain, uint32_t cbid, uint32_t api_class)
 {
@@ -129,13 +131,34 @@ static bool awaits_record(uint32_t api_class)
 	return agent_wants(wants[api_class]);
 }
 
-/* The class of a call whose result is known: a thread that captures a stream runs nothing. */
-static uint32_t class_at_exit(struct thread *t, uint32_t api_class, int32_t result)
+/*
+ * Notes whether the thread captures. Another thread may end its capture, and which thread began one
+ * is not said: after such an end only nodes tell what is captured.
+ */
+static void note_capture(struct thread *t, uint32_t api_class, int32_t result)
 {
+	uint32_t ends = __atomic_load_n(&nr_foreign_ends, __ATOMIC_RELAXED);
+
+	if (t->ends_seen != ends)
+		t->captures = false;
+	if (api_class == GPU_API_CAPTURE_END && !t->captures && !result)
+		ends = __atomic_add_fetch(&nr_foreign_ends, 1, __ATOMIC_RELAXED);
 	if (api_class == GPU_API_CAPTURE_BEGIN || api_class == GPU_API_CAPTURE_END)
 		t->captures = api_class == GPU_API_CAPTURE_BEGIN && !result;
-	if (t->captures && (api_class == GPU_API_LAUNCH || api_class == GPU_API_MEMCPY ||
-			    api_class == GPU_API_MEMSET))
+	t->ends_seen = ends;
+}
+
+/*
+ * The class of a call whose result is known: one that has made a node runs nothing, whichever
+ * thread captures the stream. Not every captured call makes one, and CUPTI may not tell, so a call
+ * of a thread that captures counts as captured, too.
+ */
+static uint32_t class_at_exit(struct thread *t, uint32_t api_class, int32_t result)
+{
+	note_capture(t, api_class, result);
+	if ((t->captures || t->new_node) &&
+	    (api_class == GPU_API_LAUNCH || api_class == GPU_API_MEMCPY ||
+	     api_class == GPU_API_MEMSET))
 		return GPU_API_CAPTURED;
 	return api_class;
 }
@@ -166,11 +189,13 @@ static bool is_nested(struct thread *t, uint32_t domain, uint32_t correlation)
 
 static void enter(uint32_t domain, const struct cupti_callback_data *d)
 {
-	struct thread *t = domain == CUPTI_RUNTIME_API ? thread_self() : NULL;
+	struct thread *t = thread_self();
 
 	*d->correlation_data = clock_ticks();
-	if (t)
+	if (t && domain == CUPTI_RUNTIME_API)
 		t->runtime_call = d->correlation_id;
+	else if (t)
+		t->new_node = 0;
 }
 
 static __attribute__((noinline)) void tell_launch(uint32_t api_class, void *context)
@@ -247,7 +272,7 @@ static void copy_node(uint64_t id, uint64_t original)
 	flops_copy_node(id, original);
 }
 
-/* A node of a graph was made, by the thread that captures or by a call that adds it. */
+/* A node of a graph was made, by a call that is captured or by one that adds it. */
 static void take_node(uint32_t cbid, const struct cupti_resource_data *d, const void *frame)
 {
 	const struct cupti_graph_data *g = d->graph;
@@ -263,7 +288,8 @@ static void take_node(uint32_t cbid, const struct cupti_resource_data *d, const 
 	}
 	t->new_node = id;
 	flops_note_node(t, id);
-	capture_stack_note(id, launch_stack(t, frame));
+	if (agent_wants(GPU_WANT_STACKS))
+		capture_stack_note(id, launch_stack(t, frame));
 }
 
 static void take_resource(uint32_t cbid, const struct cupti_resource_data *d, const void *frame)

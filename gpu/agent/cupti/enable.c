@@ -249,9 +249,10 @@ void enable_callbacks(void *subscriber)
 		enable_known_launches(subscriber);
 		return;
 	}
-	if (cupti.graph_node_id && agent_wants(GPU_WANT_KERNELS) && agent_wants(GPU_WANT_STACKS)) {
+	if (cupti.graph_node_id && agent_wants(GPU_WANT_KERNELS)) {
 		enable_call(subscriber, CUPTI_RESOURCE, CUPTI_CBID_NODE_CREATED);
-		enable_call(subscriber, CUPTI_RESOURCE, CUPTI_CBID_NODE_CLONED);
+		if (agent_wants(GPU_WANT_STACKS))
+			enable_call(subscriber, CUPTI_RESOURCE, CUPTI_CBID_NODE_CLONED);
 	}
 	enable_domain(subscriber, GPU_API_DRIVER);
 	if (agent_wants(GPU_WANT_API_RUNTIME))

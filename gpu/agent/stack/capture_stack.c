@@ -46,11 +46,14 @@ static struct node *find_node(uint64_t id, bool add)
 
 void capture_stack_note(uint64_t id, uint32_t stack)
 {
-	struct node *n = id && stack ? find_node(id, true) : NULL;
+	struct node *n;
 
+	if (!id || !stack)
+		return;
+	n = find_node(id, true);
 	if (n)
 		__atomic_store_n(&n->stack, stack, __ATOMIC_RELEASE);
-	else if (stack)
+	else
 		agent_count(GPU_COUNT_NODES_LEFT_OUT, 1);
 }
 

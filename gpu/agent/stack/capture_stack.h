@@ -11,7 +11,10 @@
 
 int capture_stack_init(void); /* 0 or -ENOMEM */
 
-/* A node was made, by code with this stack of the region. Any thread may call it. */
+/*
+ * A node was made, by code with this stack of the region; 0 for either: nothing is to be noted. Any
+ * thread may call it.
+ */
 void capture_stack_note(uint64_t node, uint32_t stack);
 /* A node was made as a copy of another one, as those of an executable graph are. */
 void capture_stack_copy(uint64_t node, uint64_t original);
