@@ -150,7 +150,7 @@ void api_calls_has_record(struct api_calls *calls, uint32_t correlation, uint32_
 
 static bool is_awaited(const struct api_calls *calls, const struct api_call *call, uint64_t now_ns)
 {
-	if (!call || !call->is_awaited)
+	if (!call || !call->is_awaited || call->start_ns <= calls->lost_ns)
 		return false;
 	if (call->api_class != GPU_API_GRAPH_LAUNCH)
 		return true;
@@ -162,10 +162,13 @@ uint64_t api_calls_oldest_awaited(struct api_calls *calls, uint64_t now_ns)
 {
 	while (calls->nr_awaited) {
 		const struct awaited_call *oldest = &calls->awaited[0];
+		struct api_call *call = find(calls, oldest->correlation);
 		struct kept_call *kept;
 
-		if (is_awaited(calls, find(calls, oldest->correlation), now_ns))
+		if (is_awaited(calls, call, now_ns))
 			return oldest->start_ns;
+		if (call) /* or it would be kept when it leaves the ring */
+			call->is_awaited = false;
 		kept = find_kept(calls, oldest->correlation);
 		if (kept) {
 			HASH_DEL(calls->kept, kept);

@@ -41,6 +41,8 @@ struct api_calls {
 	 * that of any graph that was launched before, so none of these is awaited; later ones are.
 	 */
 	uint64_t nr_graph_lost, graph_lost_ns;
+	/* Some records of calls before that moment were lost: none of these calls is awaited. */
+	uint64_t lost_ns;
 };
 
 void api_calls_add(struct api_calls *calls, const struct gpu_rec_api *record);
@@ -51,7 +53,7 @@ void api_calls_has_record(struct api_calls *calls, uint32_t correlation, uint32_
 			  uint64_t now_ns);
 /*
  * The start of the oldest call whose work has no record yet; UINT64_MAX if there is none. What was
- * captured into a graph, and what failed, awaits none.
+ * captured into a graph, and what failed, awaits none; nor does a call before `lost_ns`.
  */
 uint64_t api_calls_oldest_awaited(struct api_calls *calls, uint64_t now_ns);
 /* The number of launches whose kernel has no record yet. */

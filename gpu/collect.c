@@ -51,6 +51,8 @@ struct gpu_collect {
 	size_t nr_postponed, postponed_capacity;
 	uint64_t nr_without_call, nr_in_future;
 	uint64_t nr_without_record;	 /* launches */
+	uint64_t nr_lost;		 /* as of shared_region.h, in the last drain */
+	bool has_lost;			 /* and it had grown then */
 	struct number_map communication; /* by name of a kernel: 1 = it communicates */
 	uint64_t start_ns, flushed_ns, now_ns, stopped_ns;
 	bool ended_at_once; /* the target has not written what it had at its end */
@@ -303,6 +305,20 @@ static void look_at_header(struct gpu_collect *c)
 	free(header);
 }
 
+/*
+ * Which calls have lost their records is not known, so none that began before that is awaited. A
+ * loss that one drain sees may be that of a call after its now_ns, so it counts in the next one.
+ */
+static void look_for_losses(struct gpu_collect *c, uint64_t now_ns)
+{
+	uint64_t nr = shared_region_nr_activities_lost(c->region);
+
+	if (c->has_lost)
+		c->calls.lost_ns = now_ns;
+	c->has_lost = nr != c->nr_lost;
+	c->nr_lost = nr;
+}
+
 size_t gpu_collect_drain(struct gpu_collect *c, uint64_t now_ns)
 {
 	uint64_t since, awaited_ns;
@@ -310,6 +326,7 @@ size_t gpu_collect_drain(struct gpu_collect *c, uint64_t now_ns)
 
 	if (!c->timeline.watched_from_ns)
 		look_at_header(c);
+	look_for_losses(c, now_ns);
 	nr = take_records(c, now_ns);
 	awaited_ns = api_calls_oldest_awaited(&c->calls, now_ns);
 	if (!c->start_ns)

@@ -446,3 +446,20 @@ uint32_t shared_region_nr_broken(const struct shared_region *region)
 		nr += region->rings[i].broken;
 	return nr;
 }
+
+uint64_t shared_region_nr_activities_lost(const struct shared_region *region)
+{
+	static const enum gpu_counter counters[] = {
+		GPU_COUNT_CUPTI_DROPPED,
+		GPU_COUNT_DISCARDED,
+		GPU_COUNT_BAD_RECORD,
+	};
+	uint64_t nr = 0;
+
+	for (uint32_t i = 0; i < region->nr_rings; i++)
+		if (region->rings[i].activity)
+			nr += __atomic_load_n(&lane_of(region, i)->dropped, __ATOMIC_RELAXED);
+	for (size_t i = 0; i < sizeof(counters) / sizeof(*counters); i++)
+		nr += __atomic_load_n(&header_of(region)->counters[counters[i]], __ATOMIC_RELAXED);
+	return nr;
+}

@@ -102,5 +102,10 @@ size_t shared_region_drain(struct shared_region *region, shared_region_record *t
 /* Records lost to full rings; rings no longer read because their content made no sense. */
 uint64_t shared_region_nr_dropped(const struct shared_region *region);
 uint32_t shared_region_nr_broken(const struct shared_region *region);
+/*
+ * A number that grows when the record of an activity is lost: the ring was full, CUPTI dropped it
+ * or had no buffer for it, or it could not be read.
+ */
+uint64_t shared_region_nr_activities_lost(const struct shared_region *region);
 
 #endif

@@ -61,12 +61,35 @@ static void a_graph_node_without_its_call_ends_the_wait_for_earlier_graphs_only(
 	api_calls_fini(&calls);
 }
 
+static void a_lost_record_ends_the_wait_for_earlier_calls_only(void **state)
+{
+	struct api_calls calls = { .want = GPU_WANT_KERNELS };
+
+	(void)state;
+	launch(&calls, 1, GPU_API_LAUNCH, 5 * SECOND);
+	launch(&calls, 2, GPU_API_GRAPH_LAUNCH, 6 * SECOND);
+	assert_int_equal(api_calls_oldest_awaited(&calls, 7 * SECOND), 5 * SECOND);
+	assert_int_equal(api_calls_nr_open(&calls), 1);
+	calls.lost_ns = 8 * SECOND;
+	/* A call whose record is read late began before the loss. */
+	launch(&calls, 3, GPU_API_LAUNCH, 7 * SECOND);
+	assert_int_equal(api_calls_oldest_awaited(&calls, 8 * SECOND), UINT64_MAX);
+	assert_int_equal(api_calls_nr_open(&calls), 0);
+	assert_non_null(api_calls_find(&calls, 1)); /* its record may come all the same */
+	launch(&calls, 4, GPU_API_LAUNCH, 9 * SECOND);
+	assert_int_equal(api_calls_oldest_awaited(&calls, 10 * SECOND), 9 * SECOND);
+	api_calls_has_record(&calls, 4, 0, 10 * SECOND);
+	assert_int_equal(api_calls_oldest_awaited(&calls, 10 * SECOND), UINT64_MAX);
+	api_calls_fini(&calls);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_launch_is_awaited_until_its_record_comes),
 		cmocka_unit_test(
 			a_graph_node_without_its_call_ends_the_wait_for_earlier_graphs_only),
+		cmocka_unit_test(a_lost_record_ends_the_wait_for_earlier_calls_only),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
