@@ -220,7 +220,7 @@ static __always_inline void learn_code(struct walk_state *st, __u64 id)
 static __always_inline __u64 py_code_id(const struct py_layout *l, struct py_runs *r, void *home)
 {
 	struct walk_state *st = home;
-	__u64 key = py_code_print(l, r, st->event.header.tgid), id;
+	__u64 key = py_code_print(l, r, (__u32)(st->salt ^ st->salt >> 32)), id;
 	struct code_slot *slot;
 	__u32 at;
 

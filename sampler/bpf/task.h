@@ -118,6 +118,8 @@ struct task_struct {
 	unsigned long nvcsw, nivcsw; /* switches away from it: voluntary and not */
 	__u64 self_exec_id;	     /* u64 since 5.7 */
 	struct mm_struct *mm;
+	struct task_struct *group_leader;
+	__u64 start_time; /* ns; of the leader, that of the process */
 	unsigned int in_execve : 1;
 	struct signal_struct *signal;
 	const struct cred *real_cred;

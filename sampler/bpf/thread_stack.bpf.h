@@ -140,7 +140,9 @@ static __always_inline void take_process(struct walk_state *st, struct process_e
 	st->table = p->table;
 	st->python = p->python;
 	st->event.epoch = p->epoch;
-	st->salt = (__u64)exec_id << 32 | st->event.header.tgid;
+	if (p->python) /* by its start, too: the number may be another process's by now */
+		st->salt = ((__u64)exec_id << 32 | st->event.header.tgid) ^
+			   task->group_leader->start_time * 0x9fb21c651e98df25ull;
 	st->hash ^= (__u64)p->epoch << 32;
 }
 

@@ -412,10 +412,12 @@ static void on_queued(void *context, int kind, const void *data, size_t size)
 		break;
 	case EVENT_EXEC:
 		late_snapshots_hurry(d->late, h->tgid);
+		python_codes_end(d->python_codes, h->tgid);
 		ebpf_on_exec(d->targets, data);
 		break;
 	case EVENT_EXIT:
 		sample_sink_ended(&d->out, (pid_t)h->tgid);
+		python_codes_end(d->python_codes, h->tgid);
 		ebpf_on_exit(d->targets, data);
 		break;
 	case KIND_SIDEBAND: {
@@ -472,6 +474,7 @@ size_t ebpf_drain_handle(struct ebpf_drain *d, uint64_t before_ns)
 	size_t left;
 
 	late_snapshots_take(d->late, false);
+	python_codes_tidy(d->python_codes, monotonic_ns());
 	left = time_order_take(d->queue, before_ns, on_queued, d);
 	retry_early(d, before_ns);
 	return left;

@@ -1,14 +1,18 @@
 /*
- * A hash table by number. A record keeps the target's form until a stack needs it: an import runs
- * many code objects once and never again. Then a child process decodes it (code_reader.h).
+ * A hash table by number, and a list of each process's. A record keeps the target's form until a
+ * stack needs it: an import runs many code objects once and never again. Then a child process
+ * decodes it (code_reader.h).
  */
 #include "sampler/runtimes/python/code_objects.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/base/hash_table.h"
+#include <utlist.h>
+
 #include "core/base/alloc.h"
+#include "core/base/clock.h"
+#include "core/base/hash_table.h"
 #include "core/portable/pycode.h"
 #include "core/profile/source.h"
 #include "sampler/runtimes/python/code_decode.h"
@@ -25,8 +29,19 @@ enum code_state {
 	UNREADABLE,
 };
 
+/* The code objects of a process, in the order in which they came; never empty. */
+struct code_group {
+	uint64_t id;
+	struct python_code *codes;
+	uint64_t due_ns;		/* when it is forgotten; 0: the process has not ended */
+	struct code_group *prev, *next; /* in the list of those that have ended */
+	UT_hash_handle hh;
+};
+
 struct python_code {
-	uint64_t id, group;
+	uint64_t id;
+	struct code_group *group;
+	struct python_code *prev, *next; /* of the group */
 	enum code_state state;
 	uint32_t first_line;
 	uint32_t module; /* sink id; PROFILE_NONE until a stack needs it */
@@ -34,12 +49,14 @@ struct python_code {
 	size_t record_size;
 	size_t nr_bytes;
 	struct decoded_code decoded;
-	UT_hash_handle hh; /* in the order in which they came */
+	UT_hash_handle hh;
 };
 
 struct python_codes {
 	struct code_reader *reader;
 	struct python_code *by_id;
+	struct code_group *groups; /* of processes that have not ended */
+	struct code_group *ended;  /* in the order in which they are due */
 	size_t nr_bytes;
 };
 
@@ -51,8 +68,36 @@ struct python_codes *python_codes_new(struct code_reader *reader)
 	return codes;
 }
 
+static struct code_group *group_of(struct python_codes *codes, uint64_t id)
+{
+	struct code_group *group;
+
+	HASH_FIND(hh, codes->groups, &id, sizeof(id), group);
+	if (!group) {
+		group = xcalloc(1, sizeof(*group));
+		group->id = id;
+		HASH_ADD(hh, codes->groups, id, sizeof(group->id), group);
+	}
+	return group;
+}
+
+static void leave_group(struct python_codes *codes, struct python_code *code)
+{
+	struct code_group *group = code->group;
+
+	DL_DELETE(group->codes, code);
+	if (group->codes)
+		return;
+	if (group->due_ns)
+		DL_DELETE(codes->ended, group);
+	else
+		HASH_DEL(codes->groups, group);
+	free(group);
+}
+
 static void forget(struct python_codes *codes, struct python_code *code)
 {
+	leave_group(codes, code);
 	HASH_DEL(codes->by_id, code);
 	codes->nr_bytes -= code->nr_bytes;
 	if (code->state == DECODED)
@@ -107,7 +152,8 @@ bool python_codes_add(struct python_codes *codes, uint64_t group, const struct c
 	}
 	code = xcalloc(1, sizeof(*code));
 	code->id = e->id;
-	code->group = group;
+	code->group = group_of(codes, group);
+	DL_APPEND(code->group->codes, code);
 	code->first_line = e->first_line;
 	code->module = PROFILE_NONE;
 	code->record_size = sizeof(*e) + copied;
@@ -117,6 +163,24 @@ bool python_codes_add(struct python_codes *codes, uint64_t group, const struct c
 	codes->nr_bytes += nr_bytes;
 	HASH_ADD(hh, codes->by_id, id, sizeof(code->id), code);
 	return kept;
+}
+
+void python_codes_end(struct python_codes *codes, uint64_t id)
+{
+	struct code_group *group;
+
+	HASH_FIND(hh, codes->groups, &id, sizeof(id), group);
+	if (!group)
+		return;
+	HASH_DEL(codes->groups, group);
+	group->due_ns = monotonic_ns() + PYTHON_CODES_KEPT_NS;
+	DL_APPEND(codes->ended, group);
+}
+
+void python_codes_tidy(struct python_codes *codes, uint64_t now_ns)
+{
+	while (codes->ended && now_ns >= codes->ended->due_ns)
+		forget(codes, codes->ended->codes);
 }
 
 static void set_size(struct python_codes *codes, struct python_code *code, size_t size)
@@ -166,10 +230,10 @@ static void decode(struct python_codes *codes, struct python_code *code)
 		bytes[nr] = (struct code_bytes){ c->record, c->record_size };
 		batch[nr++] = c;
 		size += c->record_size;
-		c = c->hh.next;
+		c = c->next;
 	} while (c && nr < CODE_BATCH && c->state == WAITING && code->state == WAITING &&
-		 c->group == code->group && size + c->record_size <= CODE_BATCH_BYTES);
-	err = code_reader_read(codes->reader, code->group, bytes, nr, decoded);
+		 size + c->record_size <= CODE_BATCH_BYTES);
+	err = code_reader_read(codes->reader, code->group->id, bytes, nr, decoded);
 	for (size_t i = 0; i < nr; i++) {
 		if (!err)
 			set_decoded(codes, batch[i], &decoded[i]);

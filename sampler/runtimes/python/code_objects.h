@@ -21,6 +21,9 @@ void python_codes_free(struct python_codes *codes);
 /* The sink's ids of code objects are void. */
 void python_codes_forget_ids(struct python_codes *codes);
 
+/* After the end of a process, stacks that name its code objects may still come for so long. */
+#define PYTHON_CODES_KEPT_NS (15ull * 1000 * 1000 * 1000)
+
 /*
  * Adds a record of the process `group`, any number that differs between processes; `size` includes
  * the line table that follows it. false: the table was full and was emptied first, so the walker
@@ -28,6 +31,14 @@ void python_codes_forget_ids(struct python_codes *codes);
  */
 bool python_codes_add(struct python_codes *codes, uint64_t group, const struct code_record *code,
 		      size_t size);
+
+/*
+ * The process has ended, or runs another program: what was added of it is forgotten after
+ * PYTHON_CODES_KEPT_NS, and what is added from now on is of another process with its number.
+ */
+void python_codes_end(struct python_codes *codes, uint64_t group);
+/* To be called often: forgets what is due. */
+void python_codes_tidy(struct python_codes *codes, uint64_t now_ns);
 
 /* The name of a function whose code object could not be decoded. */
 #define PYTHON_UNREADABLE "[Python name not readable]"

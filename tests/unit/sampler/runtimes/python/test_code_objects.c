@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
+#include "core/base/clock.h"
 #include "core/profile/profile.h"
 #include "core/portable/pycode.h"
 #include "core/profile/source.h"
@@ -88,12 +89,49 @@ static void a_record_that_is_cut_short_is_left_alone(void **state)
 	python_codes_free(codes);
 }
 
+static bool add_of(struct python_codes *codes, uint64_t group, uint64_t id)
+{
+	struct code_record *r = record(id, "f", 8);
+	bool kept = python_codes_add(codes, group, r, sizeof(*r) + 8);
+
+	free(r);
+	return kept;
+}
+
+/* The number of a process that has ended may be another's before the records are forgotten. */
+static void records_of_a_process_that_has_ended_are_forgotten_later(void **state)
+{
+	struct python_codes *codes = python_codes_new(NULL);
+	uint64_t now = monotonic_ns();
+
+	(void)state;
+	for (uint64_t id = 1; id <= 3; id++)
+		assert_true(add_of(codes, 7, id));
+	assert_true(add_of(codes, 8, 4));
+	python_codes_end(codes, 7);
+	python_codes_end(codes, 9); /* of which nothing came */
+	assert_true(add_of(codes, 7, 5));
+	python_codes_tidy(codes, now + PYTHON_CODES_KEPT_NS - 1);
+	for (uint64_t id = 1; id <= 5; id++)
+		assert_true(python_codes_know(codes, word(id)));
+	python_codes_tidy(codes, monotonic_ns() + PYTHON_CODES_KEPT_NS);
+	for (uint64_t id = 1; id <= 5; id++)
+		assert_int_equal(python_codes_know(codes, word(id)), id > 3);
+	python_codes_end(codes, 7);
+	assert_true(add_of(codes, 8, 5)); /* comes again, as another process's */
+	python_codes_tidy(codes, UINT64_MAX);
+	assert_true(python_codes_know(codes, word(5)));
+	python_codes_end(codes, 8);
+	python_codes_free(codes);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_code_object_is_known_by_its_number),
 		cmocka_unit_test(a_table_that_grows_too_large_is_emptied_and_says_so),
 		cmocka_unit_test(a_record_that_is_cut_short_is_left_alone),
+		cmocka_unit_test(records_of_a_process_that_has_ended_are_forgotten_later),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
