@@ -40,28 +40,31 @@ uint64_t arena_bytes(const struct arena *a)
 	return a->nr_shards * SHARD_BYTES;
 }
 
+static void drop_shard(const struct arena *a, uint32_t at)
+{
+	munmap(a->shards[at], SHARD_BYTES);
+	close(a->fds[at]);
+}
+
 void arena_free(struct arena *a)
 {
 	if (!a)
 		return;
-	for (uint32_t i = 0; i < a->nr_shards; i++) {
-		munmap(a->shards[i], SHARD_BYTES);
-		close(a->fds[i]);
-	}
+	for (uint32_t i = 0; i < a->nr_shards; i++)
+		drop_shard(a, i);
 	free(a->free);
 	free(a);
 }
 
-static int add_shard(struct arena *a)
+/* Creates a shard that no program knows yet. 0 or -errno. */
+static int make_shard(struct arena *a, uint32_t at)
 {
 	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_MMAPABLE);
-	uint32_t key = a->nr_shards;
 	void *words;
 	int fd, err;
 
-	if (key == a->max_shards)
-		return -ENOSPC;
-	fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "sprof_arena", sizeof(key), SHARD_BYTES, 1, &opts);
+	fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "sprof_arena", sizeof(uint32_t), SHARD_BYTES, 1,
+			    &opts);
 	if (fd < 0)
 		return -errno;
 	words = mmap(NULL, SHARD_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -70,16 +73,46 @@ static int add_shard(struct arena *a)
 		close(fd);
 		return err;
 	}
-	if (bpf_map_update_elem(a->outer_fd, &key, &fd, BPF_ANY)) {
-		err = -errno;
-		munmap(words, SHARD_BYTES);
-		close(fd);
-		return err;
-	}
-	a->fds[key] = fd;
-	a->shards[key] = words;
-	a->nr_shards++;
+	a->fds[at] = fd;
+	a->shards[at] = words;
 	return 0;
+}
+
+/*
+ * Puts new shards into the outer map, and returns how many of them. For 10 ms and more the kernel
+ * waits until no program uses the map as it was, for each update or, since Linux 5.19, for all of
+ * them together. Nobody empties the ring meanwhile, so it must not be a tenth of a second.
+ */
+static uint32_t publish(const struct arena *a, const uint32_t *keys, const int *fds, uint32_t nr)
+{
+	uint32_t nr_done = nr;
+
+	if (nr > 1 && !bpf_map_update_batch(a->outer_fd, keys, fds, &nr_done, NULL))
+		return nr;
+	for (nr_done = 0; nr_done < nr; nr_done++)
+		if (bpf_map_update_elem(a->outer_fd, &keys[nr_done], &fds[nr_done], BPF_ANY))
+			break;
+	return nr_done;
+}
+
+/* Adds shards until there are that many. 0 or -errno. */
+static int add_shards(struct arena *a, uint64_t nr)
+{
+	uint32_t keys[ARENA_MAX_SHARDS], first = a->nr_shards, made = first;
+	int err = nr > a->max_shards ? -ENOSPC : 0;
+
+	while (!err && made < nr) {
+		err = make_shard(a, made);
+		keys[made - first] = made;
+		made += !err;
+	}
+	if (made > first)
+		a->nr_shards += publish(a, keys, &a->fds[first], made - first);
+	if (!err && a->nr_shards < nr)
+		err = -errno;
+	while (made > a->nr_shards)
+		drop_shard(a, --made);
+	return err;
 }
 
 struct arena *arena_new(int outer_fd, uint32_t max_shards)
@@ -89,23 +122,19 @@ struct arena *arena_new(int outer_fd, uint32_t max_shards)
 	a->outer_fd = outer_fd;
 	a->max_shards = max_shards;
 	/*
-	 * For 10 ms the kernel waits until no program uses the outer map as it was. A program that
-	 * is started now does not run meanwhile. If it fails, the first words are refused.
+	 * A program that is started now does not run while the kernel waits. If it fails, the first
+	 * words are refused.
 	 */
-	add_shard(a);
+	add_shards(a, 1);
 	return a;
 }
 
 /* Adds shards until the words up to `end` exist. */
 static int reserve(struct arena *a, uint64_t end)
 {
-	while ((uint64_t)a->nr_shards << ARENA_SHARD_SHIFT < end) {
-		int err = add_shard(a);
+	uint64_t nr = (end + ARENA_SHARD_WORDS - 1) >> ARENA_SHARD_SHIFT;
 
-		if (err)
-			return err;
-	}
-	return 0;
+	return nr > a->nr_shards ? add_shards(a, nr) : 0;
 }
 
 static uint32_t *word(const struct arena *a, uint64_t index)
