@@ -91,7 +91,7 @@ struct py_layout {
 	 */
 	__u16 interp_versions;
 	__u16 frame_function, function_version;
-	__u16 unused;
+	__u16 generation; /* of what the ebpf source knows: changes when that is forgotten */
 };
 _Static_assert(sizeof(struct py_layout) == 112, "no holes");
 

@@ -33,7 +33,7 @@ struct {
  * of two marks holds (py_known_code()). Each CPU has its own, so that none waits for another.
  */
 struct known_code {
-	__u64 code; /* its address, and the process's salt */
+	__u64 code; /* its address, with the process's salt and the layout's generation */
 	__u64 token, numbered, id;
 };
 #define UNNUMBERED 1 /* known_code.numbered: CPython had given it no number, a hint */
@@ -169,10 +169,16 @@ static __always_inline __u64 code_number(const struct py_layout *l, struct walk_
 	return py_mix(of, number);
 }
 
+/* The key of the current code object in the cache: see struct known_code. */
+static __always_inline __u64 known_key(const struct py_layout *l, const struct walk_state *st)
+{
+	return st->py.walk.code ^ st->salt ^ (__u64)l->generation << 48;
+}
+
 static __always_inline __u64 py_known_code(const struct py_layout *l, struct py_runs *r, void *home)
 {
 	struct walk_state *st = home;
-	__u64 key = st->py.walk.code ^ st->salt;
+	__u64 key = known_key(l, st);
 	struct known_codes *set;
 	struct known_code *known;
 
@@ -200,9 +206,9 @@ static __always_inline __u64 py_known_code(const struct py_layout *l, struct py_
 }
 
 /* Caches the number of the current code object. */
-static __always_inline void learn_code(struct walk_state *st, __u64 id)
+static __always_inline void learn_code(const struct py_layout *l, struct walk_state *st, __u64 id)
 {
-	__u64 key = st->py.walk.code ^ st->salt;
+	__u64 key = known_key(l, st);
 	struct known_codes *set = known_set(key);
 	struct known_code *known;
 
@@ -234,7 +240,7 @@ static __always_inline __u64 py_code_id(const struct py_layout *l, struct py_run
 		if (id)
 			py_slot_fill(slot, key, id);
 	}
-	learn_code(st, id);
+	learn_code(l, st, id);
 	return id;
 }
 

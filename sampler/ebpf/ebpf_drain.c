@@ -14,6 +14,7 @@
 #include "core/profile/markers.h"
 #include "sampler/ebpf/ebpf_files.h"
 #include "sampler/ebpf/ebpf_process.h"
+#include "sampler/ebpf/ebpf_python.h"
 #include "sampler/ebpf/ebpf_snapshot.h"
 #include "sampler/ebpf/ebpf_targets.h"
 #include "sampler/ebpf/ebpf_waits.h"
@@ -446,8 +447,10 @@ int ebpf_drain_queue_record(void *context, void *data, size_t size)
 
 		/* Not queued: an older sample of another CPU may name the code object already. */
 		if (!python_codes_add(d->python_codes, e->header.tgid, &e->code,
-				      size - sizeof(e->header)))
+				      size - sizeof(e->header))) {
+			ebpf_pythons_send_again(d->targets->pythons);
 			kernel_side_forget_code_objects(d->kernel);
+		}
 		return 0;
 	}
 	time_order_push(d->queue, h->time_ns, h->type, data, size);

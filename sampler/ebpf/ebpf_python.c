@@ -22,6 +22,7 @@ struct ebpf_pythons {
 	struct python_files *files;
 	struct py_layout *layouts; /* as in the map; [0] is not used */
 	size_t nr_layouts;
+	uint16_t generation; /* that all of them have */
 };
 
 struct ebpf_pythons *ebpf_pythons_new(int map_fd, struct limits *limits)
@@ -90,8 +91,19 @@ void ebpf_pythons_update(struct ebpf_pythons *pythons, struct process *p,
 	struct py_layout layout;
 
 	ebpf_own(p)->python = 0;
-	if (pythons && python_files_find(pythons->files, p, &layout))
-		ebpf_own(p)->python = place_of(pythons, &layout, processes);
+	if (!pythons || !python_files_find(pythons->files, p, &layout))
+		return;
+	layout.generation = pythons->generation;
+	ebpf_own(p)->python = place_of(pythons, &layout, processes);
+}
+
+void ebpf_pythons_send_again(struct ebpf_pythons *pythons)
+{
+	pythons->generation++;
+	for (uint32_t i = 1; i < pythons->nr_layouts; i++) {
+		pythons->layouts[i].generation = pythons->generation;
+		bpf_map_update_elem(pythons->map_fd, &i, &pythons->layouts[i], BPF_ANY);
+	}
 }
 
 const struct py_layout *ebpf_pythons_layout(const struct ebpf_pythons *pythons, uint32_t python)

@@ -24,6 +24,12 @@ void ebpf_pythons_free(struct ebpf_pythons *pythons); /* NULL is fine */
 void ebpf_pythons_update(struct ebpf_pythons *pythons, struct process *p,
 			 const struct process *processes);
 
+/*
+ * The recorder has forgotten the code objects: the caches of their numbers are void, so that they
+ * are sent again.
+ */
+void ebpf_pythons_send_again(struct ebpf_pythons *pythons);
+
 /* The layout of that place (ebpf_process.python); NULL: none. */
 const struct py_layout *ebpf_pythons_layout(const struct ebpf_pythons *pythons, uint32_t python);
 

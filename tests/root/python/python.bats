@@ -103,3 +103,23 @@ family_has_its_shares() {
 	fold
 	grep -q '_PyEval_EvalFrameDefault' "$folded"
 }
+
+# The table of code objects has 64 MiB; a large line table has four times its size there. Line tables are of another form
+# before 3.11.
+has_names_again() {
+	"$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || return 0
+	"$SPROF" record -q -o "$data" --source ebpf -F 4999 -- "$python" tests/targets/python_many_codes.py 900 1
+	fold
+	awk '
+		/;f[0-9]+ \(/ { many += $NF }
+		/;main \(.*;steady \(.*;step \(/ { steady += $NF }
+		{ all += $NF }
+		END { printf "%d samples, %d in functions with large tables, %d in step()\n", all, many, steady
+		      exit many < 2000 || steady < 4000 }' "$folded"
+}
+
+# bats test_tags=full
+@test "functions that run on have their names again after the table of code objects was full" {
+	needs_bpf
+	each_python has_names_again
+}
