@@ -22,9 +22,11 @@ bool hook_is_new(const struct alloc_function *f)
 
 bool hook_takes_place_of_new(const struct alloc_function *f, const struct alloc_function *of)
 {
-	unsigned int entry = of->entry == ALLOC_NEW ? ALLOC_MALLOC : ALLOC_ALIGNED;
-
-	return f->entry == entry && f->text_start == of->text_start;
+	if (f->is_slot || f->text_start != of->text_start)
+		return false;
+	if (of->entry == ALLOC_NEW)
+		return !strcmp(f->name, "malloc");
+	return !strcmp(f->name, "aligned_alloc") || !strcmp(f->name, "memalign");
 }
 
 void hook_set_of_undone(const struct hook_set *set, const struct inject_process *process, pid_t pid,

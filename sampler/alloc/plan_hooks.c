@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
+#include "core/base/path.h"
 #include "sampler/inject/inject_process.h"
 #include "sampler/inject/reason.h"
 
@@ -94,15 +95,15 @@ static uint64_t through_plt(const struct world *world, const struct alloc_functi
 
 /*
  * Does the function end in a jump to another one that is hooked? That one counts then. (A call from
- * inside is found by the stack of its sample.)
+ * inside is found by the stack of its sample.) With `calls`: does it jump to one or call one?
  */
-static bool ends_in_another(const uint8_t *body, size_t size, const struct alloc_function *f,
-			    const struct world *world)
+static bool leads_to_another(const struct world *world, const struct alloc_function *f, bool calls)
 {
-	size_t at = 0;
+	const uint8_t *body = world->text + (f->address - f->text_start);
+	size_t at = 0, size = f->size < BODY_MAX ? (size_t)f->size : BODY_MAX;
 	uint64_t to;
 
-	while ((to = hook_next_jump(body, size, f->address, &at)))
+	while ((to = hook_next_jump(body, size, f->address, calls, &at)))
 		if (is_counted_at(world, through_plt(world, f, to), f))
 			return true;
 	return false;
@@ -154,14 +155,31 @@ static const char *plan_bytes(struct hook_set *set, const struct inject_process 
 	return NULL;
 }
 
-/* The function that allocates in the place of an operator new; NULL: there is none. */
-static const struct alloc_function *find_for_new(const struct world *world,
-						 const struct alloc_function *of)
+/*
+ * Does operator delete of the file take blocks of its malloc? Of most files that is not known: a
+ * program's own operator new may put a header before each block, and tcmalloc's debugging library
+ * ends a program that mixes the two.
+ */
+static bool deletes_blocks_of_malloc(const char *path)
 {
+	static const char *const libraries[] = { "libjemalloc", "libtcmalloc", "libmimalloc" };
+	const char *name = path_base_name(path);
+
+	for (size_t i = 0; i < sizeof(libraries) / sizeof(*libraries); i++)
+		if (!strncmp(name, libraries[i], strlen(libraries[i])))
+			return !strstr(name, "debug");
+	return false;
+}
+
+/* Does the file have a function that may allocate in the place of an operator new? */
+static bool has_one_for_new(const struct world *world, const struct hook *h)
+{
+	const struct alloc_function *of = h->function;
+
 	for (size_t i = 0; i < world->nr; i++)
 		if (hook_takes_place_of_new(world->functions[i], of))
-			return world->functions[i];
-	return NULL;
+			return h->is_left || deletes_blocks_of_malloc(of->path);
+	return false;
 }
 
 static int plan_slot(struct hook_set *set, const struct world *world,
@@ -188,7 +206,6 @@ static int plan_one(struct hook_set *set, const struct world *world, const struc
 		    struct inject_reason *reason)
 {
 	uint64_t left = f->text_end - f->address, offset = f->address - f->text_start;
-	size_t body = f->size < BODY_MAX ? (size_t)f->size : BODY_MAX;
 	struct hook *h = &set->hooks[set->nr];
 	const char *why;
 	bool jumps;
@@ -198,11 +215,9 @@ static int plan_one(struct hook_set *set, const struct world *world, const struc
 	if (left < HOOK_MAX_BYTES || f->size > left || !f->size)
 		return cannot(set, f, "its size is not known", reason);
 	jumps = f->entry != ALLOC_FREE && !alloc_entry_is_tensor(f->entry) &&
-		ends_in_another(world->text + offset, body, f, world);
+		leads_to_another(world, f, false);
 	if (jumps && f->entry != ALLOC_REALLOC)
 		return 0;
-	if (hook_is_new(f) && !find_for_new(world, f))
-		return cannot(set, f, "no other function allocates such blocks", reason);
 	*h = (struct hook){
 		.function = f,
 		.kind = { .entry = f->entry, .null_is_malloc = jumps },
@@ -211,6 +226,11 @@ static int plan_one(struct hook_set *set, const struct world *world, const struc
 	if (!why && hook_find_entered(world->text, f->text_end - f->text_start, f->text_start,
 				      &h->plan, 1) < 1)
 		why = "other code jumps to its second instruction";
+	if (hook_is_new(f) && !has_one_for_new(world, h)) {
+		if (leads_to_another(world, f, true))
+			return 0; /* malloc counts what it asks for */
+		why = "no other function allocates such blocks";
+	}
 	if (why)
 		return cannot(set, f, why, reason);
 	set->nr++;

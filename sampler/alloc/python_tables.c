@@ -130,7 +130,7 @@ static bool leads_to(const struct finder *f, uint64_t function,
 
 	if (inject_process_read(f->process, function, body, sizeof(body)))
 		return false;
-	to = hook_next_jump(body, sizeof(body), function, &at);
+	to = hook_next_jump(body, sizeof(body), function, false, &at);
 	if (!to || inject_process_read(f->process, to, plt, sizeof(plt)))
 		return false;
 	slot = hook_plt_slot(plt, sizeof(plt), to);

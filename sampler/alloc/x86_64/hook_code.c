@@ -465,13 +465,14 @@ size_t hook_find_entered(const uint8_t *code, size_t size, uint64_t address,
 	return nr;
 }
 
-uint64_t hook_next_jump(const uint8_t *code, size_t size, uint64_t function, size_t *at)
+uint64_t hook_next_jump(const uint8_t *code, size_t size, uint64_t function, bool calls, size_t *at)
 {
 	while (*at < size) {
 		struct instruction in = instruction_decode(code + *at, size - *at);
 
 		*at = in.length ? *at + in.length : size;
-		if (in.kind == INSTRUCTION_JUMP || in.kind == INSTRUCTION_JUMP_IF)
+		if (in.kind == INSTRUCTION_JUMP || in.kind == INSTRUCTION_JUMP_IF ||
+		    (calls && in.kind == INSTRUCTION_CALL))
 			return function + *at + (uint64_t)(int64_t)in.value;
 	}
 	return 0;

@@ -112,10 +112,11 @@ static inline uint8_t hook_jump_at(const struct hook_plan *plan)
 }
 
 /*
- * The address that the next jump from *at on leads to; *at is then behind it. 0: there is none. The
- * code is that of the function.
+ * The address that the next jump from *at on leads to, or with `calls` the next jump or call; *at
+ * is then behind it. 0: there is none. The code is that of the function.
  */
-uint64_t hook_next_jump(const uint8_t *code, size_t size, uint64_t function, size_t *at);
+uint64_t hook_next_jump(const uint8_t *code, size_t size, uint64_t function, bool calls,
+			size_t *at);
 /*
  * If this code is an entry of the procedure linkage table: the address of the word that holds where
  * it leads. Else 0.

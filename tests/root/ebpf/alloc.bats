@@ -56,6 +56,20 @@ needs_library() { # NAME
 	done
 }
 
+# Its operator delete ends the program if it gets a block that its operator new has not allocated.
+@test "operators new and delete of the program itself, beside malloc: the sums are as right" {
+	c++ -O2 -g -static -o "$BATS_TEST_TMPDIR/own_new" tests/targets/alloc_own_new.cc
+	sums_are_right "$BATS_TEST_TMPDIR/own_new"
+	[ -z "$(grep 'what _Z' "$BATS_TEST_TMPDIR/said")" ]
+}
+
+# So does that of this library with a block of malloc.
+# bats test_tags=full
+@test "tcmalloc that checks where a block came from: no block is of the wrong kind" {
+	needs_library libtcmalloc_minimal_debug.so.4
+	echo | LD_PRELOAD=$allocator "$SPROF" record -q -o "$data" --alloc=4k -- "$TARGETS/alloc_operators"
+}
+
 # bats test_tags=full
 @test "a static program: the sums are as right" {
 	cc -O2 -g -static -pthread -o "$BATS_TEST_TMPDIR/static" tests/targets/alloc_sites.c

@@ -126,9 +126,21 @@ static void a_jump_to_another_function_is_found(void **state)
 	size_t at = 0;
 
 	(void)state;
-	assert_int_equal(hook_next_jump(code, sizeof(code), 0x1000, &at), 0x2000);
+	assert_int_equal(hook_next_jump(code, sizeof(code), 0x1000, false, &at), 0x2000);
 	assert_int_equal(at, sizeof(code));
-	assert_int_equal(hook_next_jump(code, sizeof(code), 0x1000, &at), 0);
+	assert_int_equal(hook_next_jump(code, sizeof(code), 0x1000, false, &at), 0);
+}
+
+static void a_call_of_another_function_is_found_if_it_is_wanted(void **state)
+{
+	const uint8_t code[] = { 0x5b, 0xe8, 0xfa, 0x0f, 0x00, 0x00, 0xc3 };
+	size_t at = 0;
+
+	(void)state;
+	assert_int_equal(hook_next_jump(code, sizeof(code), 0x1000, false, &at), 0);
+	at = 0;
+	assert_int_equal(hook_next_jump(code, sizeof(code), 0x1000, true, &at), 0x2000);
+	assert_int_equal(hook_next_jump(code, sizeof(code), 0x1000, true, &at), 0);
 }
 
 static void a_linkage_table_is_seen_through(void **state)
@@ -166,6 +178,7 @@ int main(void)
 		cmocka_unit_test(what_cannot_be_moved_is_refused),
 		cmocka_unit_test(jumps_into_the_start_are_found),
 		cmocka_unit_test(a_jump_to_another_function_is_found),
+		cmocka_unit_test(a_call_of_another_function_is_found_if_it_is_wanted),
 		cmocka_unit_test(a_linkage_table_is_seen_through),
 		cmocka_unit_test(a_first_instruction_that_changes_an_argument_is_refused),
 	};
