@@ -31,7 +31,7 @@ int cuptiActivityGetAttribute(uint32_t attribute, size_t *size, void *value);
 
 #define BUFFER_BYTES 65536
 
-static long nr_kernels, nr_strange;
+static _Atomic long nr_kernels, nr_strange; /* the last buffers may come after the end */
 static uint64_t begun;
 
 static uint64_t realtime_ns(void)
@@ -117,7 +117,7 @@ __attribute__((visibility("default"))) void competitor_record(void (*launches)(l
 	}
 	if (subscriber)
 		cuptiUnsubscribe(subscriber);
-	printf("competitor error %d kernels %ld strange %ld zeroed %d\n", err, nr_kernels,
-	       nr_strange, zeroed);
+	printf("competitor error %d kernels %ld strange %ld zeroed %d\n", err, (long)nr_kernels,
+	       (long)nr_strange, zeroed);
 	fflush(stdout);
 }
