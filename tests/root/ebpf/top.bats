@@ -33,6 +33,19 @@ wait_for_samples() {
 	return 1
 }
 
+# The screen of a top that is paused, once all of it is drawn.
+shown_paused() {
+	local before='' now=''
+	wait_for ' PAUSED ?$'
+	for _ in $(seq 50); do
+		now=$(shown)
+		[ "$now" != "$before" ] || break
+		before=$now
+		sleep 0.1
+	done
+	echo "$now"
+}
+
 # The row of a function on the screen, or in a table on stdin: "self% samples".
 row_of() {
 	sed -nE "s/^ *([0-9.]+)% .* ([0-9]+)(±|\+-)[0-9]+ +$1( .*)?\$/\1 \2/p"
@@ -53,8 +66,7 @@ terminal_is_as_before() {
 		top -F 1999 -p ${pids[0]}
 		wait_for_samples 800
 		keys Space
-		wait_for ' PAUSED ?$'
-		shown >"$BATS_TEST_TMPDIR/screen"
+		shown_paused >"$BATS_TEST_TMPDIR/screen"
 		keys s
 		wait_for 'Save as: top.data'
 		keys C-u
