@@ -413,7 +413,6 @@ static void on_queued(void *context, int kind, const void *data, size_t size)
 		break;
 	case EVENT_EXEC:
 		late_snapshots_hurry(d->late, h->tgid);
-		python_codes_end(d->python_codes, h->tgid);
 		ebpf_on_exec(d->targets, data);
 		break;
 	case EVENT_EXIT:

@@ -33,7 +33,7 @@ bool python_codes_add(struct python_codes *codes, uint64_t group, const struct c
 		      size_t size);
 
 /*
- * The process has ended, or runs another program: what was added of it is forgotten after
+ * The process has ended: what was added of it is forgotten after
  * PYTHON_CODES_KEPT_NS, and what is added from now on is of another process with its number.
  */
 void python_codes_end(struct python_codes *codes, uint64_t group);

@@ -1,10 +1,12 @@
 /*
  * The side band tells the ebpf source of an exec before the kernel side does. Stacks of the old
- * program that wait for an unwind table are unwound then, because its mappings go.
+ * program that wait for an unwind table are unwound then, because its mappings go. Code objects of
+ * the new program may have come before either is handled.
  */
 // BUILD: -Wl,--wrap=ebpf_process -Wl,--wrap=ebpf_find_process -Wl,--wrap=ebpf_saw_image
 // BUILD: -Wl,--wrap=ebpf_publish_first -Wl,--wrap=ebpf_files_await -Wl,--wrap=ebpf_unwind_snapshot
 // BUILD: -Wl,--wrap=snapshot_table_is_coming -Wl,--wrap=ebpf_on_exec -Wl,--wrap=ebpf_on_sideband
+// BUILD: -Wl,--wrap=ebpf_on_exit -Wl,--wrap=python_codes_end
 #include "tests/unit/unit.h"
 
 #include <unistd.h>
@@ -29,7 +31,7 @@
 #define ROUND_NS (10ull * NS_PER_S)
 
 static struct ebpf_process own;
-static unsigned int nr_execs;
+static unsigned int nr_execs, nr_code_ends;
 static unsigned int nr_whole; /* unwound with the mappings of their program */
 
 struct process *__wrap_ebpf_find_process(const struct ebpf_targets *t, pid_t pid)
@@ -65,6 +67,15 @@ bool __wrap_snapshot_table_is_coming(void)
 void __wrap_ebpf_on_exec(void)
 {
 	nr_execs++;
+}
+
+void __wrap_ebpf_on_exit(void)
+{
+}
+
+void __wrap_python_codes_end(void)
+{
+	nr_code_ends++;
 }
 
 void __wrap_ebpf_on_sideband(struct ebpf_targets *t, const struct sideband_record *r)
@@ -131,7 +142,7 @@ static int set_up(void **state)
 	struct fixture *f = xcalloc(1, sizeof(*f));
 
 	*state = f;
-	nr_execs = nr_whole = 0;
+	nr_execs = nr_whole = nr_code_ends = 0;
 	own = (struct ebpf_process){ .process = { .pid = getpid() } };
 	process_new_epoch(&own.process);
 	f->targets.kernel = &f->kernel;
@@ -210,6 +221,23 @@ static void new_mappings_and_execs_of_others_hurry_no_stack(void **state)
 	assert_int_equal(f->profile->nr_samples, 0);
 }
 
+/* Records of code objects are not queued: those of the new program would be forgotten, too. */
+static void code_objects_end_with_the_process_and_not_with_an_exec(void **state)
+{
+	struct exit_event e = { .header = { .type = EVENT_EXIT, .tgid = (uint32_t)getpid() } };
+	struct fixture *f = *state;
+
+	queue_sideband(f, SIDEBAND_EXEC, getpid());
+	queue_exec(f);
+	handle_queued(f);
+	assert_int_equal(nr_execs, 1);
+	assert_int_equal(nr_code_ends, 0);
+	e.header.time_ns = monotonic_ns();
+	ebpf_drain_queue_record(f->drain, &e, sizeof(e));
+	handle_queued(f);
+	assert_int_equal(nr_code_ends, 1);
+}
+
 #define WITH_STACK(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void)
@@ -218,6 +246,7 @@ int main(void)
 		WITH_STACK(what_awaits_a_table_is_unwound_before_the_mappings_go),
 		WITH_STACK(an_exec_that_the_kernel_side_alone_reports_suffices),
 		WITH_STACK(new_mappings_and_execs_of_others_hurry_no_stack),
+		WITH_STACK(code_objects_end_with_the_process_and_not_with_an_exec),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
