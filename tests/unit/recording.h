@@ -25,6 +25,23 @@ static const struct recfile_meta test_meta = {
 	.start_ns = 5000000000,
 };
 
+/* Ends a recording that was created as part.data, and adds it to the profile. */
+__attribute__((unused)) static void add_part(struct recfile *w, uint64_t end_ns, struct profile *p,
+					     struct recfile_part *part)
+{
+	FILE *f;
+	char *note;
+
+	assert_int_equal(recfile_finish(w, NULL, end_ns), 0);
+	recfile_free(w);
+	f = fopen("part.data", "rb");
+	assert_non_null(f);
+	assert_int_equal(recfile_add(f, p, part, &note), 0);
+	assert_string_equal(note, "");
+	free(note);
+	fclose(f);
+}
+
 struct file_bytes {
 	uint8_t *data;
 	size_t size;

@@ -22,8 +22,6 @@ static void add(struct profile *p, struct recfile_part *part, uint64_t after_ns,
 	struct recfile_meta meta = test_meta;
 	struct sink *sink;
 	struct recfile *w;
-	char *note;
-	FILE *f;
 
 	meta.start_ns += after_ns;
 	meta.start_realtime_ns += after_ns;
@@ -46,14 +44,7 @@ static void add(struct profile *p, struct recfile_part *part, uint64_t after_ns,
 		sink->sample(sink, &sample);
 		sink->fact(sink, FACT_EVENT, &fact); /* as late as it may come */
 	}
-	assert_int_equal(recfile_finish(w, NULL, meta.start_ns + 10 * S), 0);
-	recfile_free(w);
-	f = fopen("part.data", "rb");
-	assert_non_null(f);
-	assert_int_equal(recfile_add(f, p, part, &note), 0);
-	assert_string_equal(note, "");
-	free(note);
-	fclose(f);
+	add_part(w, meta.start_ns + 10 * S, p, part);
 }
 
 static uint64_t sum_of(const struct profile *p, const char *event)

@@ -33,21 +33,6 @@ static void put(struct recfile *w, enum fact_kind kind, const void *row)
 	sink->fact(sink, kind, row);
 }
 
-static void add(struct recfile *w, uint64_t end_ns, struct profile *p, struct recfile_part *part)
-{
-	FILE *f;
-	char *note;
-
-	assert_int_equal(recfile_finish(w, NULL, end_ns), 0);
-	recfile_free(w);
-	f = fopen("part.data", "rb");
-	assert_non_null(f);
-	assert_int_equal(recfile_add(f, p, part, &note), 0);
-	assert_string_equal(note, "");
-	free(note);
-	fclose(f);
-}
-
 static void add_lock(struct profile *p, struct recfile_part *part, const char *host,
 		     uint64_t after_ns, uint64_t waits)
 {
@@ -65,7 +50,7 @@ static void add_lock(struct profile *p, struct recfile_part *part, const char *h
 	recfile_flush(w);
 	lock.waits = waits; /* the same row, later */
 	put(w, FACT_LOCK_WAIT, &lock);
-	add(w, test_meta.start_ns + after_ns + 10 * S, p, part);
+	add_part(w, test_meta.start_ns + after_ns + 10 * S, p, part);
 }
 
 static const struct fact_lock_wait *locks_of(const struct profile *p, size_t nr)
@@ -167,7 +152,7 @@ static void add_times(struct profile *p, struct recfile_part *part, uint64_t wal
 
 	put(w, FACT_THREAD_TIME, &one);
 	put(w, FACT_THREAD_TIME, &others);
-	add(w, test_meta.start_ns + 10 * S, p, part);
+	add_part(w, test_meta.start_ns + 10 * S, p, part);
 }
 
 static void time_of_a_thread_that_is_told_twice_counts_once(void **state)
@@ -206,7 +191,7 @@ static void add_piece(struct profile *p, struct recfile_part *part, uint64_t aft
 	};
 
 	put(w, FACT_THREAD_TIME, &piece);
-	add(w, test_meta.start_ns + after_ns + 10 * S, p, part);
+	add_part(w, test_meta.start_ns + after_ns + 10 * S, p, part);
 }
 
 static void pieces_of_a_thread_are_added_up(void **state)
@@ -244,7 +229,7 @@ static void histograms_of_calls_are_added_up(void **state)
 
 		put(w, FACT_CALL_TIMES, &times);
 		put(w, FACT_CALL_TIMES, &times); /* as it is told again and again */
-		add(w, test_meta.start_ns + (i + 1) * 10 * S, p, &part);
+		add_part(w, test_meta.start_ns + (i + 1) * 10 * S, p, &part);
 	}
 	rows = facts_rows(p, FACT_CALL_TIMES, &nr);
 	assert_int_equal(nr, 1);

@@ -3,7 +3,7 @@
  * is int3 but for the calls that a test puts there.
  */
 #include "tests/unit/unit.h"
-#include "tests/unit/cfi_maker.h"
+#include "tests/unit/made_program.h"
 
 #include <stdbool.h>
 
@@ -12,7 +12,6 @@
 #include "sampler/walk/snapshot_unwind.h"
 
 #define STACK 0x7ffc00000000ull
-#define CODE (0x555555550000ull + MAKER_TEXT)
 #define NR_WORDS 2048 /* 16 KiB, as the perf source copies */
 #define NR_SAMPLES 2000
 #define STEPS_MAX 7000u /* of one stack */
@@ -28,34 +27,12 @@ enum {
 };
 
 struct program {
-	struct cfi_maker maker;
-	size_t size;
+	struct made_program made; /* first: the context */
 	uint64_t stack[NR_WORDS];
 	struct snapshot_sample sample;
 	uint64_t frames[NR_WORDS];
 	size_t nr_lookups;
 };
-
-static bool find_mapping(void *context, uint64_t address, struct snapshot_mapping *ret)
-{
-	(void)context;
-	*ret = (struct snapshot_mapping){
-		.start = CODE,
-		.end = CODE + MAKER_TEXT_SIZE,
-		.file_offset = 0x1000,
-		.module = 1,
-	};
-	return address >= ret->start && address < ret->end;
-}
-
-static bool open_module(void *context, uint64_t module, struct snapshot_file *ret)
-{
-	struct program *p = context;
-
-	(void)module;
-	*ret = (struct snapshot_file){ .memory = p->maker.image, .size = p->size };
-	return true;
-}
 
 static bool find_rule(void *context, uint64_t module, uint64_t vaddr, struct walk_rule *ret)
 {
@@ -84,9 +61,9 @@ static int set_up(void **state)
 {
 	struct program *p = calloc(1, sizeof(*p));
 
-	maker_init(&p->maker);
+	maker_init(&p->made.maker);
 	p->sample = (struct snapshot_sample){
-		.regs = { .pc = CODE + NO_RULE + 0x50, .sp = STACK, .fp = 1, .exact = 1 },
+		.regs = { .pc = MADE_CODE + NO_RULE + 0x50, .sp = STACK, .fp = 1, .exact = 1 },
 		.stack = (uint8_t *)p->stack,
 		.stack_start = STACK,
 		.stack_size = sizeof(p->stack),
@@ -100,7 +77,7 @@ static int tear_down(void **state)
 {
 	struct program *p = *state;
 
-	free(p->maker.image);
+	free(p->made.maker.image);
 	free(p);
 	return 0;
 }
@@ -108,32 +85,32 @@ static int tear_down(void **state)
 /* Puts "call to" into the text; returns its return address. */
 static uint64_t call(struct program *p, uint64_t at, uint64_t to)
 {
-	uint8_t *code = maker_text(&p->maker, at);
+	uint8_t *code = maker_text(&p->made.maker, at);
 	int32_t distance = (int32_t)(to - (at + 5));
 
 	*code = 0xe8;
 	memcpy(code + 1, &distance, 4);
-	return CODE + at + 5;
+	return MADE_CODE + at + 5;
 }
 
 /* Puts "call *%rax". */
 static uint64_t call_indirect(struct program *p, uint64_t at)
 {
-	memcpy(maker_text(&p->maker, at), "\xff\xd0", 2);
-	return CODE + at + 2;
+	memcpy(maker_text(&p->made.maker, at), "\xff\xd0", 2);
+	return MADE_CODE + at + 2;
 }
 
 static struct snapshot_result unwind(struct program *p)
 {
 	static const struct snapshot_ops ops = {
-		.find_mapping = find_mapping,
-		.open_module = open_module,
+		.find_mapping = made_find_mapping,
+		.open_module = made_open_module,
 		.find_rule = find_rule,
 	};
 	struct snapshot_unwinder *u = snapshot_unwinder_new(&ops, p);
 	struct snapshot_result result;
 
-	p->size = maker_finish(&p->maker);
+	p->made.size = maker_finish(&p->made.maker);
 	result = snapshot_unwind(u, &p->sample, p->frames, NR_WORDS);
 	assert_int_equal(result.marker, MARKER_NO_RULE);
 	snapshot_unwinder_free(u);
@@ -146,7 +123,7 @@ static void expect_frames(struct program *p, const uint64_t *want, size_t nr)
 
 	assert_int_equal(result.nr, 1);
 	assert_int_equal(result.nr_guessed, nr);
-	assert_int_equal(p->frames[0], (CODE + NO_RULE + 0x50) | FRAME_EXACT);
+	assert_int_equal(p->frames[0], (MADE_CODE + NO_RULE + 0x50) | FRAME_EXACT);
 	assert_memory_equal(p->frames + 1, want, nr * sizeof(*want));
 }
 
@@ -156,7 +133,7 @@ static void the_caller_is_the_one_that_calls_this_code(void **state)
 	uint64_t want[] = { call(p, CALLER + 0x10, NO_RULE), call(p, ROOT + 0x10, CALLER) };
 
 	p->stack[0] = 17;
-	p->stack[1] = CODE + CALLER + 0x80;	    /* follows no call */
+	p->stack[1] = MADE_CODE + CALLER + 0x80;    /* follows no call */
 	p->stack[2] = call(p, CALLER + 0x20, ROOT); /* calls something else */
 	p->stack[4] = want[1];			    /* where [2] would have its caller */
 	p->stack[5] = want[0];
@@ -239,15 +216,15 @@ static void the_search_has_an_end(void **state)
 static struct snapshot_unwinder *hostile(struct program *p)
 {
 	static const struct snapshot_ops ops = {
-		.find_mapping = find_mapping,
-		.open_module = open_module,
+		.find_mapping = made_find_mapping,
+		.open_module = made_open_module,
 		.find_rule = find_rule,
 	};
 	uint64_t frame = call(p, TINY + 0x10, NO_RULE);
 
 	for (int i = 0; i < NR_WORDS; i++)
 		p->stack[i] = frame;
-	p->size = maker_finish(&p->maker);
+	p->made.size = maker_finish(&p->made.maker);
 	return snapshot_unwinder_new(&ops, p);
 }
 

@@ -1,13 +1,11 @@
 /* The libunwind walker on stacks made by hand, in a program whose CFI a test puts together. */
 #include "tests/unit/unit.h"
-#include "tests/unit/cfi_maker.h"
+#include "tests/unit/made_program.h"
 
 #include "core/portable/frames.h"
 #include "sampler/walk/libunwind_walk.h"
 
 #define STACK 0x7ffc00000000ull
-#define BIAS 0x555555550000ull
-#define CODE (BIAS + MAKER_TEXT)
 #define NR_WORDS 32
 #define RBX 3
 
@@ -23,8 +21,7 @@ enum {
 #define PAD_RULE (PAD + 0x50)
 
 struct program {
-	struct cfi_maker maker;
-	size_t size;
+	struct made_program made; /* first: the context */
 	uint64_t stack[NR_WORDS];
 	struct snapshot_sample sample;
 	struct libunwind_modules *modules;
@@ -33,33 +30,13 @@ struct program {
 	size_t nr;
 };
 
-static bool find_mapping(void *context, uint64_t address, struct snapshot_mapping *ret)
-{
-	(void)context;
-	*ret = (struct snapshot_mapping){
-		.start = CODE,
-		.end = CODE + MAKER_TEXT_SIZE,
-		.file_offset = 0x1000,
-		.module = 1,
-	};
-	return address >= ret->start && address < ret->end;
-}
-
-static bool open_module(void *context, uint64_t module, struct snapshot_file *ret)
-{
-	struct program *p = context;
-
-	(void)module;
-	*ret = (struct snapshot_file){ .memory = p->maker.image, .size = p->size };
-	return true;
-}
-
-static const struct snapshot_ops ops = { .find_mapping = find_mapping, .open_module = open_module };
+static const struct snapshot_ops ops = { .find_mapping = made_find_mapping,
+					 .open_module = made_open_module };
 
 static int set_up(void **state)
 {
 	struct program *p = calloc(1, sizeof(*p));
-	struct cfi_maker *m = &p->maker;
+	struct cfi_maker *m = &p->made.maker;
 
 	maker_init(m);
 	m->encoding = 0x1b;			  /* relative, 4 bytes, signed */
@@ -71,7 +48,7 @@ static int set_up(void **state)
 	maker_fde(m, OTHER_ROOT, 0x100, BYTES(0x07, 16));
 	maker_fde(m, SAVES, 0x100, BYTES(0x0e, 24, 0x80 | RBX, 2)); /* DW_CFA_offset */
 	maker_fde(m, BY_RBX, 0x100, BYTES(0x0c, RBX, 16));
-	p->size = maker_finish(m);
+	p->made.size = maker_finish(m);
 	p->sample = (struct snapshot_sample){
 		.regs = { .sp = STACK, .fp = 1, .exact = 1, .leaf_regs = 1 },
 		.stack = (uint8_t *)p->stack,
@@ -91,7 +68,7 @@ static int tear_down(void **state)
 
 	libunwind_walk_free(p->walk);
 	libunwind_modules_free(p->modules);
-	free(p->maker.image);
+	free(p->made.maker.image);
 	free(p);
 	return 0;
 }
@@ -101,7 +78,7 @@ static enum walk_status walk(struct program *p, uint64_t offset)
 {
 	struct walk_regs regs = p->sample.regs;
 
-	regs.pc = CODE + offset;
+	regs.pc = MADE_CODE + offset;
 	p->nr = 0;
 	return libunwind_walk_run(p->walk, &p->sample, &regs, p->frames, p->sps, 16, &p->nr);
 }
@@ -110,24 +87,24 @@ static enum walk_status walk(struct program *p, uint64_t offset)
 static void a_landing_pad_is_returned_to(struct program *p)
 {
 	memset(p->stack, 0, sizeof(p->stack));
-	p->stack[0] = CODE + PAD_RULE;
-	p->stack[4] = CODE + OTHER_ROOT + 0x10;
+	p->stack[0] = MADE_CODE + PAD_RULE;
+	p->stack[4] = MADE_CODE + OTHER_ROOT + 0x10;
 	assert_int_equal(walk(p, LEAF + 0x10), WALK_END);
 	assert_int_equal(p->nr, 3);
-	assert_int_equal(p->frames[1], CODE + PAD_RULE);
+	assert_int_equal(p->frames[1], MADE_CODE + PAD_RULE);
 	assert_int_equal(p->sps[1], STACK + 8);
-	assert_int_equal(p->frames[2], CODE + OTHER_ROOT + 0x10);
+	assert_int_equal(p->frames[2], MADE_CODE + OTHER_ROOT + 0x10);
 	assert_int_equal(p->sps[2], STACK + 8 + 32);
 }
 
 static void a_landing_pad_is_executed(struct program *p)
 {
 	memset(p->stack, 0, sizeof(p->stack));
-	p->stack[1] = CODE + ROOT + 0x10;
+	p->stack[1] = MADE_CODE + ROOT + 0x10;
 	assert_int_equal(walk(p, PAD_RULE), WALK_END);
 	assert_int_equal(p->nr, 2);
-	assert_int_equal(p->frames[0], (CODE + PAD_RULE) | FRAME_EXACT);
-	assert_int_equal(p->frames[1], CODE + ROOT + 0x10);
+	assert_int_equal(p->frames[0], (MADE_CODE + PAD_RULE) | FRAME_EXACT);
+	assert_int_equal(p->frames[1], MADE_CODE + ROOT + 0x10);
 	assert_int_equal(p->sps[1], STACK + 16);
 }
 
@@ -150,13 +127,13 @@ static void a_saved_register_is_known_further_up(void **state)
 
 	p->sample.regs.gpr[RBX] = 0xbad;
 	p->stack[1] = STACK + 64; /* rbx of SAVES' caller */
-	p->stack[2] = CODE + PAD + 0x10;
-	p->stack[6] = CODE + BY_RBX + 0x10;
-	p->stack[9] = CODE + ROOT + 0x10; /* CFA - 8 */
+	p->stack[2] = MADE_CODE + PAD + 0x10;
+	p->stack[6] = MADE_CODE + BY_RBX + 0x10;
+	p->stack[9] = MADE_CODE + ROOT + 0x10; /* CFA - 8 */
 	assert_int_equal(walk(p, SAVES + 0x10), WALK_END);
 	assert_int_equal(p->nr, 4);
-	assert_int_equal(p->frames[2], CODE + BY_RBX + 0x10);
-	assert_int_equal(p->frames[3], CODE + ROOT + 0x10);
+	assert_int_equal(p->frames[2], MADE_CODE + BY_RBX + 0x10);
+	assert_int_equal(p->frames[3], MADE_CODE + ROOT + 0x10);
 	assert_int_equal(p->sps[3], STACK + 64 + 16);
 }
 
@@ -165,8 +142,8 @@ static void the_leafs_own_register_is_known_further_up(void **state)
 	struct program *p = *state;
 
 	p->sample.regs.gpr[RBX] = STACK + 64;
-	p->stack[0] = CODE + BY_RBX + 0x10;
-	p->stack[9] = CODE + ROOT + 0x10;
+	p->stack[0] = MADE_CODE + BY_RBX + 0x10;
+	p->stack[9] = MADE_CODE + ROOT + 0x10;
 	assert_int_equal(walk(p, LEAF + 0x10), WALK_END);
 	assert_int_equal(p->nr, 3);
 	assert_int_equal(p->sps[2], STACK + 64 + 16);
@@ -179,8 +156,8 @@ static void a_register_that_is_not_known_ends_the_walk(void **state)
 
 	p->sample.regs.leaf_regs = 0;
 	p->sample.regs.gpr[RBX] = STACK + 64;
-	p->stack[0] = CODE + BY_RBX + 0x10;
-	p->stack[9] = CODE + ROOT + 0x10;
+	p->stack[0] = MADE_CODE + BY_RBX + 0x10;
+	p->stack[9] = MADE_CODE + ROOT + 0x10;
 	assert_int_not_equal(walk(p, LEAF + 0x10), WALK_END);
 	assert_int_equal(p->nr, 2);
 }
