@@ -58,7 +58,7 @@ needs_library() { # NAME
 
 # Its operator delete ends the program if it gets a block that its operator new has not allocated.
 @test "operators new and delete of the program itself, beside malloc: the sums are as right" {
-	c++ -O2 -g -static -o "$BATS_TEST_TMPDIR/own_new" tests/targets/alloc_own_new.cc
+	c++ -I. -O2 -g -static -o "$BATS_TEST_TMPDIR/own_new" tests/targets/alloc_own_new.cc
 	sums_are_right "$BATS_TEST_TMPDIR/own_new"
 	[ -z "$(grep 'what _Z' "$BATS_TEST_TMPDIR/said")" ]
 }
