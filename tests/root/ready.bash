@@ -19,3 +19,22 @@ start_ready() {
 	[ $status -eq 77 ] || return 1
 	skip "$(head -1 "$said")"
 }
+
+# A recorder of `stuck asked`, whose segments are in the folder, ends in time beside its exec that never ends.
+# RECORDER TARGET FOLDER LOG
+ends_beside_endless_exec() {
+	local from took
+	until [ "$(ls "$3"/*.data 2>/dev/null | wc -l)" -ge 2 ]; do
+		kill -0 "$1"
+		sleep 0.05
+	done
+	kill -USR1 "$2"
+	sleep 3
+	from=$EPOCHREALTIME
+	kill -INT "$1"
+	wait "$1"
+	took=$(((${EPOCHREALTIME/./} - ${from/./}) / 1000))
+	echo "$took ms"
+	cat "$4"
+	[ "$took" -lt 8000 ] # else it waits until the file system ends, 20 s after the target began
+}

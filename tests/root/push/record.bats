@@ -148,20 +148,7 @@ segments() { # FOLDER
 	start_ready "$TARGETS/stuck" asked 20
 	PROGRAM=$target
 	"$SPROF" record --continuous x.data --segment 1s -F 500 --push "otlp+http://127.0.0.1:$PORT" -p "$target" 3>&- 2>log &
-	local recorder=$! from took
-	until [ "$(ls x.data/*.data 2>/dev/null | wc -l)" -ge 2 ]; do
-		kill -0 $recorder
-		sleep 0.05
-	done
-	kill -USR1 "$target"
-	sleep 3
-	from=$EPOCHREALTIME
-	kill -INT $recorder
-	wait $recorder
-	took=$(((${EPOCHREALTIME/./} - ${from/./}) / 1000))
-	echo "$took ms"
-	cat log
-	[ "$took" -lt 8000 ] # else it waits until the file system ends, 20 s after the target began
+	ends_beside_endless_exec $! "$target" x.data log
 	[ "$(ls taken/*.json | wc -l)" -ge 2 ]
 	! grep -q 'is not pushed\|takes too long' log || false
 }

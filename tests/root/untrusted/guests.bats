@@ -122,25 +122,13 @@ ends_within() {
 # on the whole machine.
 # bats test_tags=full
 @test "a target that starts a program for ever keeps no segment from its end" {
-	local dir=$BATS_TEST_TMPDIR/flight log=$BATS_TEST_TMPDIR/log recorder from took file
+	local dir=$BATS_TEST_TMPDIR/flight log=$BATS_TEST_TMPDIR/log recorder file
 	[ "$("$SPROF" doctor | grep -c '^\(ebpf\|perf\)  *OK')" -gt 0 ] || skip "needs the source ebpf or perf"
 	stuck asked
 	"$SPROF" record --continuous "$dir" --segment 1s -F 999 -p "$target" 2>"$log" 3>&- &
 	recorder=$!
 	pids+=($recorder)
-	until [ "$(ls "$dir"/*.data 2>/dev/null | wc -l)" -ge 2 ]; do
-		kill -0 $recorder
-		sleep 0.05
-	done
-	kill -USR1 "$target"
-	sleep 3
-	from=$EPOCHREALTIME
-	kill -INT $recorder
-	wait $recorder
-	took=$(((${EPOCHREALTIME/./} - ${from/./}) / 1000))
-	echo "$took ms"
-	cat "$log"
-	[ "$took" -lt 8000 ] # else it waits until the file system ends, 20 s after the target began
+	ends_beside_endless_exec $recorder "$target" "$dir" "$log"
 	grep -q "a read of the memory of process $target did not return within" "$log"
 	for file in "$dir"/*.data; do
 		[ "$("$SPROF" info --json "$file" 2>/dev/null | jq .finished)" = true ]
