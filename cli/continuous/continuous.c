@@ -97,15 +97,19 @@ static void say_failure(struct continuous *c, int err)
 	log_info("samples are dropped and counted until that succeeds");
 }
 
+/* A file that has got no header is not left behind: it cannot be read. */
 static int create_segment(struct continuous *c)
 {
-	int fd;
+	int fd, err;
 
 	c->meta.start_realtime_ns = realtime_ns();
 	c->meta.start_ns = monotonic_ns();
 	c->meta.freq_hz = c->config.rate->hz;
 	fd = folder_create_segment(c->folder, c->meta.start_realtime_ns, c->name);
-	return fd < 0 ? fd : recfile_create_in(fd, &c->meta, &c->file);
+	err = fd < 0 ? fd : recfile_create_in(fd, &c->meta, &c->file);
+	if (err && fd >= 0)
+		unlinkat(folder_fd(c->folder), c->name, 0);
+	return err;
 }
 
 /* Begins a segment. If that fails, there is none, and samples are dropped. */
@@ -113,8 +117,6 @@ static int begin_segment(struct continuous *c, uint64_t now_ns)
 {
 	int err = create_segment(c);
 
-	if (err && folder_fd(c->folder) >= 0 && c->name[0])
-		unlinkat(folder_fd(c->folder), c->name, 0); /* without a header it cannot be read */
 	if (err) {
 		c->failure = err;
 		segment_sink_turn(c->sink, NULL);

@@ -47,6 +47,19 @@ folded_shares() { # FILE
 	folded_shares "$BATS_TEST_TMPDIR/alone.data" | diff - <(folded_shares "$file")
 }
 
+# bats test_tags=full
+@test "recordings that have the names of the next segments stay" {
+	local now=$(date +%s) s
+	mkdir "$dir"
+	for s in {0..14}; do
+		printf "sprof-$(date -u -d "@$((now + s))" +%Y%m%dT%H%M%S).%03dZ.data\n" {0..999}
+	done | (cd "$dir" && xargs touch)
+	run --separate-stderr "$SPROF" record --continuous "$dir" --keep all -d 1s -a
+	[ "$status" -eq 1 ]
+	[[ ${stderr_lines[-1]} == "sprof: cannot write '$dir/sprof-"*"': File exists" ]]
+	[ "$(segments | wc -l)" = 15000 ]
+}
+
 @test "SIGHUP begins a segment, and a second recorder is refused" {
 	work shares 20000
 	fly --segment 1h -p ${pids[0]}
