@@ -161,7 +161,7 @@ bench_postgres() {
 	local server bin
 	bin=$(dirname "$(ls /usr/lib/postgresql/*/bin/initdb 2>/dev/null | tail -1)")
 	[ -x "$bin/initdb" ] && id postgres >/dev/null 2>&1 || { echo "no postgres: apt-get install postgresql"; return; }
-	chmod 755 "$work"
+	chmod 755 "$top" "$work"
 	mkdir "$work/pg"
 	chown postgres "$work/pg"
 	runuser -u postgres -- "$bin/initdb" -D "$work/pg" >/dev/null
