@@ -1,20 +1,36 @@
-/* A span that fits into an int64_t of nanoseconds, 285 years. */
+/* A number without a unit means seconds. */
 #include "cli/options/duration.h"
 
 #include <argp.h>
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
 
-#include "core/profile/moment.h"
-
-#define MAX_NS UINT64_C(9000000000000000000)
+#define MAX_NS 9e18 /* what fits into an int64_t, 285 years */
 
 bool duration_read(const char *text, uint64_t *ret_ns)
 {
-	uint64_t ns;
+	static const struct {
+		const char *suffix;
+		double seconds;
+	} units[] = { { "", 1 },   { "s", 1 },	  { "ms", 1e-3 }, { "us", 1e-6 },
+		      { "m", 60 }, { "h", 3600 }, { "d", 86400 } };
+	char *end;
+	double value, ns;
 
-	if (!moment_read_span(text, &ns) || ns > MAX_NS)
+	errno = 0;
+	value = strtod(text, &end);
+	if (errno || end == text || !(value >= 0) || value >= 1e7)
 		return false;
-	*ret_ns = ns;
-	return true;
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+		ns = value * units[i].seconds * 1e9;
+		if (!strcmp(end, units[i].suffix) && ns < MAX_NS) {
+			*ret_ns = (uint64_t)ns;
+			return true;
+		}
+	}
+	return false;
 }
 
 uint64_t duration_parse(const char *text)

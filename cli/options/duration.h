@@ -1,4 +1,4 @@
-/* Spans of time on the command line: 30, 30s, 500ms, 80us, 10ns, 5m, 1h, 7d. */
+/* Spans of time on the command line: 30, 30s, 500ms, 80us, 5m, 1h, 7d. */
 #ifndef SPROF_DURATION_H
 #define SPROF_DURATION_H
 

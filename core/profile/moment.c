@@ -10,7 +10,7 @@
 
 #include "core/base/clock.h"
 
-bool moment_read_span(const char *text, uint64_t *ret_ns)
+static bool parse_span(const char *text, uint64_t *ret_ns)
 {
 	static const struct {
 		const char *suffix;
@@ -72,7 +72,7 @@ bool moment_parse(const char *text, struct moment *ret)
 	}
 	if (!isdigit((unsigned char)*text) && *text != '.')
 		return false;
-	if (!moment_read_span(text, &m.ns)) {
+	if (!parse_span(text, &m.ns)) {
 		if (m.kind == MOMENT_BEFORE_END || !parse_day(text, &m.ns))
 			return false;
 		m.kind = MOMENT_OF_DAY;

@@ -29,12 +29,6 @@ struct moment {
  */
 bool moment_parse(const char *text, struct moment *ret);
 
-/*
- * A span of time as users write it: "2.5s", "1h"; also in "us" and "ns"; without a unit it is
- * seconds. Less than 1e7 of a unit, and less than 1e19 ns. False: other text.
- */
-bool moment_read_span(const char *text, uint64_t *ret_ns);
-
 /* The time of a moment in a recording from start_ns to end_ns; all on the same clock. */
 uint64_t moment_time(const struct moment *m, uint64_t start_ns, uint64_t end_ns);
 

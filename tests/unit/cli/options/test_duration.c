@@ -11,7 +11,6 @@ static void every_unit_is_understood(void **state)
 	assert_int_equal(duration_parse("2s"), 2000000000ull);
 	assert_int_equal(duration_parse("1.5ms"), 1500000ull);
 	assert_int_equal(duration_parse("3us"), 3000ull);
-	assert_int_equal(duration_parse("500000ns"), 500000ull);
 	assert_int_equal(duration_parse("2m"), 120000000000ull);
 	assert_int_equal(duration_parse("2h"), 7200000000000ull);
 	assert_int_equal(duration_parse("100000d"), 8640000000000000000ull);
@@ -20,7 +19,7 @@ static void every_unit_is_understood(void **state)
 static void what_is_none_or_too_long_is_refused(void **state)
 {
 	static const char *const wrong[] = { "",    "s",   "0",	  "-1s",      "nan", "inf",   "1e9",
-					     "1 s", "1sm", "1ps", "9000000d", "0x",  "1e-9us" };
+					     "1 s", "1sm", "1ns", "9000000d", "0x",  "1e-9us" };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++)
